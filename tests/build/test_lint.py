@@ -1,0 +1,186 @@
+"""Each rule of the lint, turned red by one bad line, with the number of that line."""
+
+import pytest
+
+from tools.build import main
+from tools.lint import lint
+
+
+def problems(toy):
+    return [
+        (problem.path.removeprefix("lessons/q99_toy/"), problem.line, problem.message) for problem in lint(toy.root)
+    ]
+
+
+def test_a_good_unit_has_no_problem(toy):
+    assert problems(toy) == []
+
+
+# file, what is replaced, by what, how many lines below that the problem stands, words of its message
+BAD = {
+    "no front matter": ("lesson.md", "---\njupytext", "jupytext", 0, "front matter is missing"),
+    "front matter no YAML": ("lesson.md", "  minutes: 5", "  minutes: [5", 0, "no valid YAML"),
+    "jupytext format": ("lesson.md", "    format_name: myst", "    format_name: light", 0, "format_name must be myst"),
+    "kernel": ("lesson.md", "  name: python3", "  name: xeus", 0, "kernelspec.name must be python3"),
+    "unit is not the folder": ("lesson.md", "  unit: q99_toy", "  unit: q98_toy", 0, "the folder's name, q99_toy"),
+    "no title": ("lesson.md", "  title: A toy", "  title: ''", 0, "course.title"),
+    "minutes in words": ("exercises.md", "  minutes: 5", "  minutes: five", 0, "course.minutes"),
+    "fence never closed": ("lesson.md", "The same cell again:", "~~~text", 0, "never closed"),
+    "code cell in a fence": (
+        "lesson.md",
+        "The same cell again:",
+        "````text\n```{code-cell} ipython3\n```\n````",
+        1,
+        "inside the fence",
+    ),
+    "code cell in a list": (
+        "lesson.md",
+        "The same",
+        "- x\n  ```{code-cell}\n  1\n  ```\nThe",
+        1,
+        "beginning of a line",
+    ),
+    "+++ without JSON": ("lesson.md", '+++ {"cid": "q99-why"}', '+++ {"cid": q99-why}', 0, "no valid JSON"),
+    "+++ with a list": ("lesson.md", '+++ {"cid": "q99-why"}', "+++ [1]", 0, "must be a JSON object"),
+    "empty markdown cell": (
+        "lesson.md",
+        "The same cell again:",
+        '+++ {"cid": "gone"}\n\n+++\n\nText',
+        0,
+        "an empty cell",
+    ),
+    "empty cell at the end": ("exercises.md", "Say why.\n", "Say why.\n\n+++\n", 2, "an empty cell"),
+    "empty code cell": ("lesson.md", "import math\n", "", -1, "an empty cell"),
+    "bad options": ("lesson.md", ":tags: [nbval-check-output]", ":tags: [nbval", -1, "Invalid YAML"),
+    "bad cid": ("lesson.md", "q99-why", "q99 why", 0, "cid must be"),
+    "cid twice": ("lesson.md", ":tags: [nbval-check-output]", ":cid: q99-why", -1, "already taken in line"),
+    "image without words": ("lesson.md", "![a circle]", "![ ]", 0, "without a text alternative"),
+    "img without alt": ("lesson.md", "Why twice?", 'Why?\n<img src="a.png" alt="">', 1, "without a text alternative"),
+    "star import": ("lesson.md", "import math", "from math import *", 0, "import *"),
+    "matplotlib magic": ("lesson.md", 'print("twice")', "%matplotlib inline", 0, "no %matplotlib"),
+    "warnings silenced": ("lesson.md", 'print("twice")', 'warnings.filterwarnings("ignore")', 0, "filterwarnings"),
+    "first cell does more": ("lesson.md", "import math\n", "import math\n\nx = 1\n", 2, "imports only"),
+    "syntax error": ("lesson.md", 'print("twice")', "print('twice'\nx = 1", 0, "SyntaxError"),
+    "unknown card": ("lesson.md", 'print("twice")', 'card("q99.how-mny")', 0, "no card 'q99.how-mny'"),
+    "unknown check": ("lesson.md", 'print("twice")', 'course_lib.check("q99.thrice", f)', 0, "no check 'q99.thrice'"),
+    "nbgrader in a lesson": ("lesson.md", ":tags: [", ":nbgrader: {}\n:tags: [", -1, "belongs in exercises.md"),
+    "solution in a lesson": ("lesson.md", 'print("twice")', "# BEGIN SOLUTION", 0, "belong in exercises.md"),
+    "no schema version": ("exercises.md", "schema_version: 3, solution: true", "solution: true", -2, "schema_version"),
+    "old schema version": ("exercises.md", "schema_version: 3", "schema_version: 2", -2, "schema_version 3"),
+    "no grade_id": ("exercises.md", "grade_id: q99-twice,", "", -2, "grade_id"),
+    "grade_id twice": ("exercises.md", "grade_id: q99-twice-check", "grade_id: q99-twice", -2, "already taken in line"),
+    "no points": ("exercises.md", "points: 2, ", "", -2, "points must be a positive number"),
+    "points of another size": ("exercises.md", "points: 2", "points: 3", -2, "has 2"),
+    "graded text is no solution": ("exercises.md", '"solution": true', '"solution": false', 0, "free-text cell"),
+    "grade cell shows nothing": ("exercises.md", "twice)\n", "twice);\n", 0, "full marks"),
+    "grade cell assigns": ("exercises.md", 'check("q99', 'result = check("q99', 0, "full marks"),
+    "solution cell without block": (
+        "exercises.md",
+        "    ### BEGIN SOLUTION\n    # canary-00000001\n",
+        "",
+        -5,
+        "needs BEGIN",
+    ),
+    "block never ends": ("exercises.md", "<!-- END SOLUTION -->", "", -3, "without its END"),
+    "block ends twice": (
+        "exercises.md",
+        "    ### END SOLUTION",
+        "    # END SOLUTION\n    # END SOLUTION",
+        1,
+        "without its BEGIN",
+    ),
+    "block in a block": (
+        "exercises.md",
+        "    # canary-00000001",
+        "    # BEGIN SOLUTION canary-00000001",
+        0,
+        "inside the block",
+    ),
+    "block without canary": ("exercises.md", "    # canary-00000001\n", "", -1, "needs a canary"),
+    "mark scheme without canary": (
+        "exercises.md",
+        "Say why.",
+        "BEGIN MARK SCHEME\nEND MARK SCHEME",
+        0,
+        "needs a canary",
+    ),
+    "canary twice": ("exercises.md", "canary-00000002", "canary-00000001", 0, "already taken at lessons/q99_toy/"),
+    "canary of another file": ("checks.py", "canary-00000004", "canary-00000003", 0, "already taken at"),
+    "cards no TOML": ("cards.toml", 'prompt = "How many?"', "prompt = How many?", 0, "no valid TOML"),
+    "card without kind": ("cards.toml", '[how-many]\nkind = "number"', "[how-many]", 0, "kind must be"),
+    "card without truth": ("truths.py", "def how_many", "def how_much", None, "how_many() in truths.py"),
+    "card without claim": ("claims.py", "def it_is_two", "def it_is", None, "it_is_two() in claims.py"),
+    "truths no Python": ("truths.py", "    return 2.0", "    return 2.0)", 0, "SyntaxError"),
+    "checks no Python": ("checks.py", "    return x * x", "    return x *", 0, "SyntaxError"),
+    "checks cannot run": (
+        "checks.py",
+        "        points=2,",
+        "        points=-2,",
+        None,
+        "points must be a positive number",
+    ),
+    "reference without canary": ("checks.py", "    # canary-00000003\n", "", -1, "the reference needs a comment"),
+    "wrong answer without canary": ("checks.py", "    # canary-00000004\n", "", -1, "wrong['squared'] needs a comment"),
+    "reference from elsewhere": (
+        "checks.py",
+        "reference=_twice",
+        "reference=float",
+        None,
+        "write the reference in checks.py",
+    ),
+    "check of another unit": ("checks.py", 'id="q99.twice"', 'id="q98.twice"', -1, "the unit's prefix"),
+    "wrong answer sometimes right": ("checks.py", "rng.randint(3, 99)", "rng.randint(2, 4)", None, "twice(x=2)"),
+    "wrong answer never seen": ("checks.py", "public=[(3,), (5.5,)]", "public=[(2,)]", None, "no public input tells"),
+}
+ELSEWHERE = {  # problems that stand in another place than the replaced text
+    "card without truth": ("cards.toml", 1),
+    "card without claim": ("cards.toml", 5),
+    "checks cannot run": ("checks.py", 15),
+    "reference from elsewhere": ("checks.py", 15),
+    "wrong answer sometimes right": ("checks.py", 15),
+    "wrong answer never seen": ("checks.py", 15),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_line_is_named(toy, name):
+    file, old, new, below, words = BAD[name]
+    line = toy.edit(file, old, new)
+    where = ELSEWHERE.get(name) or (file, line + below)
+    found = problems(toy)
+    assert any((path, at) == where and words in message for path, at, message in found), found
+
+
+def test_a_check_that_no_cell_grades(toy):
+    text = (toy.unit / "exercises.md").read_text()
+    cell = text[text.index("```{code-cell} ipython3\n---\nnbgrader: {grade: true") : text.index("Say why.")]
+    toy.edit("exercises.md", cell, "")
+    assert ("exercises.md", 1, "no grade cell uses check 'q99.twice'") in problems(toy)
+
+
+def test_a_check_graded_twice(toy):
+    text = (toy.unit / "exercises.md").read_text()
+    cell = text[text.index("```{code-cell} ipython3\n---\nnbgrader: {grade: true") : text.index("Say why.")]
+    line = toy.edit("exercises.md", "Say why.", cell.replace("q99-twice-check", "q99-again") + "Say why.")
+    assert any(at == line + 5 and "already graded" in message for _, at, message in problems(toy)), problems(toy)
+
+
+def test_missing_lesson_and_stray_file(toy):
+    (toy.unit / "lesson.md").rename(toy.unit / "lesson.txt")
+    found = problems(toy)
+    assert ("lesson.md", 1, "every unit needs a lesson.md") in found
+    assert any(path == "lesson.txt" and "holds nothing but" in message for path, _, message in found)
+
+
+def test_the_command_prints_file_and_line_and_fails(toy, capsys):
+    line = toy.edit("lesson.md", "import math", "from math import *")
+    assert main(["--lint"], toy.root) == 1
+    assert f"lessons/q99_toy/lesson.md:{line}: " in capsys.readouterr().err
+    assert main([], toy.root) == 1, "what does not lint is not built"
+    assert not toy.notebook.exists()
+
+
+def test_code_that_fails_on_purpose_may_be_no_python(toy):
+    toy.edit("lesson.md", ":tags: [nbval-check-output]", ":tags: [raises-exception]")
+    toy.edit("lesson.md", 'print("twice")', "print('twice'")
+    assert problems(toy) == []

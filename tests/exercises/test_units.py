@@ -1,0 +1,67 @@
+"""Every unit: its solutions score full marks, its blanks zero, each known wrong answer gets its own message."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+
+from course_lib.teaching.check import CheckResult, check, faults
+from tools.source import load_checks, units
+
+ROOT = Path(__file__).resolve().parents[2]
+UNITS = [folder.name for folder in units(ROOT) if (folder / "exercises.md").exists()]
+CHECKS = [a_check for folder in units(ROOT) for a_check in load_checks(folder, ROOT)]
+WRONG = [(a_check, name) for a_check in CHECKS for name in a_check.wrong]
+
+
+def graded(notebook: Path) -> dict[str, tuple[CheckResult, float]]:
+    """Run the code cells of a notebook; grade_id -> (what its check says, points in nbgrader's metadata)."""
+    namespace, results = {"__name__": "__main__"}, {}
+    for cell in nbformat.read(notebook, as_version=4).cells:
+        if cell.cell_type != "code":
+            continue
+        source = TransformerManager().transform_cell(cell.source)
+        nbgrader = cell.metadata.get("nbgrader", {})
+        if nbgrader.get("grade") and not nbgrader.get("solution"):
+            results[nbgrader.grade_id] = (eval(source, namespace), nbgrader.points)
+        else:
+            exec(compile(source, f"{notebook.stem}:{cell.id}", "exec"), namespace)
+    return results
+
+
+def test_there_are_exercises():
+    assert UNITS
+    assert WRONG
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_solutions_score_full_marks(unit):
+    results = graded(ROOT / "solutions" / unit / f"{unit}.ipynb")
+    assert len(results) > 0
+    for grade_id, (result, points) in results.items():
+        assert result.passed, f"{grade_id}: {result}"
+        assert result.score == points, grade_id
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_blanks_score_zero(unit):
+    results = graded(ROOT / "exercises" / unit / f"{unit}.ipynb")
+    assert {grade_id for grade_id, (result, _) in results.items() if result.outcome != "stub" or result.score} == set()
+    assert results.keys() == graded(ROOT / "solutions" / unit / f"{unit}.ipynb").keys()
+
+
+@pytest.mark.parametrize("a_check", CHECKS, ids=lambda a_check: a_check.id)
+def test_the_reference_passes_and_the_check_is_sound(a_check):
+    assert faults(a_check) == []
+    assert check(a_check.id, a_check.reference).passed
+
+
+@pytest.mark.parametrize(("a_check", "name"), WRONG, ids=lambda value: getattr(value, "id", value))
+def test_a_known_wrong_answer_is_diagnosed(a_check, name):
+    function, message = a_check.wrong[name]
+    result = check(a_check.id, function)
+    assert (result.score, result.diagnosis) == (0, name)
+    assert message in result.message
+    others = [other for key, (_, other) in a_check.wrong.items() if key != name]
+    assert not any(other in result.message for other in others)

@@ -1,0 +1,349 @@
+"""The lint of `lessons/`: what jupytext, nbgrader or a learner would stumble over, as `path:line: message`."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from IPython.core.inputtransformer2 import TransformerManager
+
+from course_lib.teaching.check import Check, faults
+from tools.source import (
+    EMPTY,
+    NOTEBOOK_FILES,
+    UNIT_FILES,
+    Cell,
+    Page,
+    Problem,
+    SourceError,
+    files,
+    load_checks,
+    read_page,
+    units,
+)
+
+CANARY = re.compile(r"canary-[0-9a-f]{8}\b")
+CID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+SECRET = re.compile(r"\b(BEGIN|END) (SOLUTION|MARK SCHEME|HIDDEN TESTS)\b")
+NO_ALT = re.compile(r"""!\[\s*\][(\[]|<img\b(?![^>]*\balt=("[^"]*[^"\s][^"]*"|'[^']*[^'\s][^']*'))[^>]*>""")
+
+NBGRADER = {"grade": bool, "grade_id": str, "locked": bool, "schema_version": int, "solution": bool, "task": bool}
+
+Faults = Iterator[tuple[int, str]]
+"""(line, message) pairs about one file."""
+
+
+def lint(root: Path) -> list[Problem]:
+    """Every problem in the lessons of a checkout, in the order of files and lines."""
+    problems, folders = [], units(root)
+    cards = {card for folder in folders for card in _card_lines(folder / "cards.toml")}
+    checks: dict[Path, list[Check]] = {}
+    for folder in folders:
+        try:
+            checks[folder] = load_checks(folder, root)
+        except SourceError as error:
+            checks[folder] = []
+            problems += error.problems
+    by_id = {check.id: check for own in checks.values() for check in own}
+    canaries: dict[str, str] = {}
+    for folder in folders:
+        for path in files(folder):
+            name = path.relative_to(root).as_posix()
+            found = [*_file_faults(path, root, cards, checks[folder], by_id), *_repeated_canaries(path, name, canaries)]
+            problems += [Problem(name, line, message) for line, message in found]
+        if not (folder / "lesson.md").exists():
+            problems.append(Problem(f"lessons/{folder.name}/lesson.md", 1, "every unit needs a lesson.md"))
+    return sorted(set(problems))
+
+
+def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], by_id: Mapping[str, Check]) -> Faults:
+    if path.parent.parent != root / "lessons" or path.name not in UNIT_FILES:
+        yield 1, f"a unit holds nothing but {', '.join(UNIT_FILES)}"
+    elif path.name in NOTEBOOK_FILES:
+        try:
+            page = read_page(path, root)
+        except SourceError as error:
+            yield from ((problem.line, problem.message) for problem in error.problems)
+            return
+        yield from _front_matter_faults(page, path)
+        yield from _cell_faults(page)
+        yield from _code_faults(page, cards, by_id)
+        if path.name == "exercises.md":
+            yield from _nbgrader_faults(page, own, by_id)
+        else:
+            yield from _no_nbgrader_faults(page)
+        yield from _secret_block_faults(path)
+    elif path.name == "cards.toml":
+        yield from _card_faults(path)
+    elif path.name == "checks.py":
+        yield from _check_faults(path, own)
+    elif path.suffix == ".py":
+        yield from _syntax_faults(path)
+
+
+# -------------------------------------------------------------------------------------------------------- notebooks
+
+
+def _front_matter_faults(page: Page, path: Path) -> Faults:
+    lines, folder = path.read_text(encoding="utf-8").splitlines(), path.parent.name
+    wanted: dict[str, tuple[str, Callable]] = {
+        "jupytext.text_representation.format_name": ("myst", lambda value: value == "myst"),
+        "jupytext.text_representation.extension": (".md", lambda value: value == ".md"),
+        "kernelspec.name": ("python3", lambda value: value == "python3"),
+        "course.unit": (f"the folder's name, {folder}", lambda value: value == folder),
+        "course.title": ("the title in words", lambda value: isinstance(value, str) and value.strip()),
+        "course.minutes": ("a whole number of minutes", lambda value: type(value) is int and value > 0),
+    }
+    for dotted, (what, fulfilled) in wanted.items():
+        value, *_, key = page.front, *dotted.split(".")
+        for part in dotted.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if not fulfilled(value):
+            line = next((i for i, text in enumerate(lines, 1) if text.strip().startswith(f"{key}:")), 1)
+            yield line, f"front matter: {dotted} must be {what}, not {value!r}"
+
+
+def _cell_faults(page: Page) -> Faults:
+    """Empty cells, cell ids, images without a text alternative."""
+    seen = {}
+    for cell in page.cells:
+        node, cid = cell.node, cell.node.metadata.get("cid")
+        if not node.source.strip():
+            yield cell.line, EMPTY
+        if cid is not None and not (isinstance(cid, str) and CID.fullmatch(cid)):
+            yield cell.line, f"cid must be 1 to 64 letters, digits, - or _, not {cid!r}"
+        elif cid in seen:
+            yield cell.line, f"cid {cid!r} is already taken in line {seen[cid]}"
+        elif cid is not None:
+            seen[cid] = cell.line
+        if node.cell_type == "markdown":
+            for i, text in enumerate(node.source.split("\n")):
+                if NO_ALT.search(text):
+                    yield cell.source_line + i, "an image without a text alternative: ![what the image shows](…)"
+
+
+def _code_faults(page: Page, cards: set[str], checks: Mapping[str, Check]) -> Faults:
+    """AUTHORING's rules for code cells, and ids of cards and checks that do not exist."""
+    code = [cell for cell in page.cells if cell.node.cell_type == "code"]
+    for cell in code:
+        if "raises-exception" in cell.node.metadata.get("tags", []):
+            continue
+        for i, text in enumerate(cell.node.source.split("\n")):
+            if re.match(r"\s*%matplotlib\b", text):
+                yield cell.source_line + i, "no %matplotlib: inline figures are the default"
+        try:
+            tree = _parse(cell)
+        except SyntaxError as error:
+            yield cell.source_line + (error.lineno or 1) - 1, f"SyntaxError: {error.msg}"
+            continue
+        if cell is code[0]:
+            for statement in tree.body:
+                if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+                    yield _line(cell, statement), "the first code cell holds imports only"
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+                yield _line(cell, node), "no `import *`: name what you import"
+            elif isinstance(node, ast.Call):
+                name, first = _called(node), node.args[0] if node.args else None
+                if name == "filterwarnings":
+                    yield _line(cell, node), "no warnings.filterwarnings: repair what warns"
+                known = {"card": cards, "check": checks}.get(name)
+                if known is not None and isinstance(first, ast.Constant) and first.value not in known:
+                    yield _line(cell, node), f"there is no {name} {first.value!r}"
+
+
+def _parse(cell: Cell) -> ast.Module:
+    """The syntax tree of a cell, line and cell magics included."""
+    source = cell.node.source
+    blank = len(source) - len(source.lstrip("\n"))  # IPython drops leading blank lines
+    return ast.parse("\n" * blank + TransformerManager().transform_cell(source))
+
+
+def _line(cell: Cell, node: ast.AST) -> int:
+    return cell.source_line + node.lineno - 1
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+# --------------------------------------------------------------------------------------------------------- exercises
+
+
+def _no_nbgrader_faults(page: Page) -> Faults:
+    for cell in page.cells:
+        if "nbgrader" in cell.node.metadata:
+            yield cell.line, "nbgrader metadata belongs in exercises.md"
+
+
+def _nbgrader_faults(page: Page, own: list[Check], checks: Mapping[str, Check]) -> Faults:
+    """nbgrader's metadata, one grade cell for every check of the unit, and the form of grade and solution cells."""
+    seen, used = {}, {}
+    for cell in page.cells:
+        if "nbgrader" not in cell.node.metadata:
+            continue
+        meta, source = cell.node.metadata.nbgrader, cell.node.source
+        wrong = [key for key, kind in NBGRADER.items() if type(meta.get(key)) is not kind]
+        if wrong or meta.schema_version != 3 or not re.fullmatch(r"[\w-]+", meta.grade_id):
+            keys = ", ".join(wrong or ["schema_version", "grade_id"])
+            yield cell.line, f"nbgrader metadata needs {', '.join(NBGRADER)} with schema_version 3; look at {keys}"
+            continue
+        if meta.grade_id in seen:
+            yield cell.line, f"grade_id {meta.grade_id!r} is already taken in line {seen[meta.grade_id]}"
+        seen.setdefault(meta.grade_id, cell.line)
+        points = meta.get("points")
+        if (meta.grade or meta.task) and (type(points) not in (int, float) or points <= 0):
+            yield cell.line, f"{meta.grade_id}: points must be a positive number, not {points!r}"
+        if meta.solution and "BEGIN SOLUTION" not in source:
+            yield cell.line, f"{meta.grade_id}: a solution cell needs BEGIN SOLUTION … END SOLUTION"
+        if not meta.solution and "BEGIN SOLUTION" in source:
+            yield cell.line, f"{meta.grade_id}: a solution stands in a cell that is not marked `solution: true`"
+        if meta.grade != meta.solution and cell.node.cell_type == "markdown" and not meta.task:
+            yield cell.line, f"{meta.grade_id}: a free-text cell is both `grade: true` and `solution: true`"
+        if meta.grade and not meta.solution and cell.node.cell_type == "code":
+            id = _graded_check(source)
+            if id is None:
+                message = 'a grade cell is one line, check("id", function), without ";": else nbgrader gives full marks'
+                yield cell.source_line, f"{meta.grade_id}: {message}"
+            elif id in used:
+                yield cell.source_line, f"check {id!r} is already graded in line {used[id]}"
+            elif id in checks and checks[id].points != points:
+                yield cell.line, f"{meta.grade_id}: points: {points}, but check {id!r} has {checks[id].points}"
+            used.setdefault(id, cell.source_line)
+    for check in own:
+        if check.id not in used:
+            yield 1, f"no grade cell uses check {check.id!r}"
+
+
+def _graded_check(source: str) -> str | None:
+    """The id in a cell that is nothing but `check("id", name)`; None for any other cell."""
+    try:
+        (statement,) = ast.parse(source).body
+    except (SyntaxError, ValueError):
+        return None
+    call = getattr(statement, "value", None)
+    alone = isinstance(statement, ast.Expr) and isinstance(call, ast.Call) and not source.rstrip().endswith(";")
+    if alone and _called(call) == "check" and len(call.args) == 2 and isinstance(call.args[0], ast.Constant):
+        return call.args[0].value
+    return None
+
+
+def _secret_block_faults(path: Path) -> Faults:
+    """Blocks that nbgrader removes: closed, not nested, each with a canary; in exercises.md only."""
+    begun = canary = None
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        mark = SECRET.search(line)
+        if CANARY.search(line) and begun:
+            canary = True
+        if not mark:
+            continue
+        edge, kind = mark.groups()
+        if path.name != "exercises.md":
+            yield number, f"{edge} {kind}: solutions belong in exercises.md"
+        elif edge == "BEGIN":
+            if begun:
+                yield number, f"BEGIN {kind} inside the block begun in line {begun[0]}"
+            begun, canary = (number, kind), False
+        elif begun is None or begun[1] != kind:
+            yield number, f"END {kind} without its BEGIN {kind}"
+        else:
+            if not canary:
+                yield begun[0], f"this {kind} block needs a canary: a comment with canary-<8 hex digits>"
+            begun = None
+    if begun:
+        yield begun[0], f"BEGIN {begun[1]} without its END {begun[1]}"
+
+
+def _repeated_canaries(path: Path, name: str, canaries: dict[str, str]) -> Faults:
+    """Canaries that stood before, in this file or another; `canaries` collects where each was first seen."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for canary in CANARY.findall(line):
+            if canary in canaries:
+                yield number, f"{canary} is already taken at {canaries[canary]}"
+            canaries.setdefault(canary, f"{name}:{number}")
+
+
+# ------------------------------------------------------------------------------------------------------ cards, checks
+
+
+def _card_lines(path: Path) -> dict[str, int]:
+    """Card id -> line of its table; empty for a missing or unreadable file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        tables = tomllib.loads(text)
+    except (OSError, tomllib.TOMLDecodeError):
+        return {}
+    heads = {head.strip("[] \"'"): i for i, head in reversed(list(enumerate(text.splitlines(), 1))) if head[:1] == "["}
+    return {f"{path.parent.name.partition('_')[0]}.{name}": heads.get(name, 1) for name in tables}
+
+
+def _card_faults(path: Path) -> Faults:
+    """TOML that cannot be read, and cards without the function that decides them."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"at line (\d+)", str(error))
+        yield int(at[1]) if at else 1, f"no valid TOML: {error}"
+        return
+    for id, line in _card_lines(path).items():
+        name = id.partition(".")[2]
+        kind = tables[name].get("kind") if isinstance(tables[name], dict) else None
+        if kind not in ("number", "choice", "claim"):
+            yield line, f"card {id!r}: kind must be number, choice or claim, not {kind!r}"
+            continue
+        module, function = path.with_name("claims.py" if kind == "claim" else "truths.py"), name.replace("-", "_")
+        if function not in _functions(module):
+            yield line, f"card {id!r} needs the function {function}() in {module.name}"
+
+
+def _functions(path: Path) -> set[str]:
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError):
+        return set()
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def _syntax_faults(path: Path) -> Faults:
+    try:
+        ast.parse(path.read_text(encoding="utf-8"))
+    except SyntaxError as error:
+        yield error.lineno or 1, f"SyntaxError: {error.msg}"
+
+
+def _check_faults(path: Path, own: list[Check]) -> Faults:
+    """Ids, canaries and `faults` of the checks; what keeps checks.py from loading is reported where it is loaded."""
+    if not own:
+        return
+    text = path.read_text(encoding="utf-8")
+    tree, lines, seen = ast.parse(text), text.splitlines(), set()
+    where = {
+        keyword.value.value: call.lineno
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg == "id" and isinstance(keyword.value, ast.Constant)
+    }
+    bodies = {
+        min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))]): node.end_lineno
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.Lambda))
+    }
+    for check in own:
+        line = where.get(check.id, 1)
+        if not check.id.startswith(f"{path.parent.name.partition('_')[0]}."):
+            yield line, f"check {check.id!r}: the id must begin with the unit's prefix"
+        if check.id in seen:
+            yield line, f"check {check.id!r} stands twice in CHECKS"
+        seen.add(check.id)
+        for who, function in [
+            ("the reference", check.reference),
+            *((f"wrong[{n!r}]", f) for n, (f, _) in check.wrong.items()),
+        ]:
+            code = getattr(function, "__code__", None)
+            if code is None or Path(code.co_filename) != path:
+                yield line, f"check {check.id!r}: write {who} in checks.py, as a function with a canary"
+            elif not any(CANARY.search(text) for text in lines[code.co_firstlineno - 1 : bodies[code.co_firstlineno]]):
+                yield code.co_firstlineno, f"check {check.id!r}: {who} needs a comment with canary-<8 hex digits>"
+        yield from ((line, fault) for fault in faults(check))

@@ -1,0 +1,234 @@
+"""Reading `lessons/<unit>/`: notebooks in MyST text with the source line of every cell, and the unit's checks."""
+
+import hashlib
+import importlib.util
+import json
+import re
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+import jupytext.myst
+import nbformat
+import yaml
+
+NOTEBOOK_FILES = ("lesson.md", "exercises.md")
+UNIT_FILES = (*NOTEBOOK_FILES, "cards.toml", "truths.py", "claims.py", "checks.py", "teaching.md")
+
+FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
+
+EMPTY = "an empty cell: write something or remove it"
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """Something wrong in a source file. `path` relative to the checkout, `line` from 1."""
+
+    path: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+class SourceError(Exception):
+    """Source files that cannot be built, as `Problem`s."""
+
+    def __init__(self, problems: list[Problem]):
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: its `node` (no id yet), the line of its fence, +++ or first text, and the first line of its source."""
+
+    node: nbformat.NotebookNode
+    line: int
+    source_line: int
+
+
+@dataclass(frozen=True)
+class Page:
+    """One notebook in text: its front matter and cells."""
+
+    path: str
+    front: dict
+    cells: list[Cell]
+
+
+def units(root: Path) -> list[Path]:
+    """The folders of `lessons/` that hold anything, in order."""
+    return [folder for folder in sorted((root / "lessons").glob("*")) if folder.is_dir() and files(folder)]
+
+
+def files(folder: Path) -> list[Path]:
+    """The source files of a unit, sorted; editors' and Python's leavings are none."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(
+        p for p in found if not any(part.startswith((".", "__pycache__")) for part in p.relative_to(folder).parts)
+    )
+
+
+def folder_hash(folder: Path) -> str:
+    """A short hash of the names and contents of all files of a unit."""
+    digest = hashlib.sha256()
+    for path in files(folder):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def front_matter(text: str) -> tuple[dict, int]:
+    """The front matter and the number of its lines. `ValueError(message, line)` if there is none or it is no YAML."""
+    lines = text.splitlines()
+    if not lines or lines[0] != "---" or "---" not in lines[1:]:
+        raise ValueError("the front matter is missing: the file must begin with YAML between two lines of ---", 1)
+    end = lines.index("---", 1)
+    try:
+        front = yaml.safe_load("\n".join(lines[1:end]))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "context_mark", None) or getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or _one_line(error)
+        raise ValueError(f"the front matter is no valid YAML: {problem}", mark.line + 2 if mark else 1) from None
+    if not isinstance(front, dict):
+        raise ValueError("the front matter must be a YAML mapping", 1)
+    return front, end + 1
+
+
+def fences(text: str) -> tuple[list[tuple[int, int, str]], list[tuple[int, str]]]:
+    """Fences as (opening line, closing line, info), and the faults of fences and `+++` lines as (line, message)."""
+    try:
+        skip = front_matter(text)[1]
+    except ValueError:
+        skip = 0
+    found, faults, open_, empty = [], [], None, None  # empty: the last +++ line, while nothing stands below it
+    for number, line in enumerate(text.splitlines(), 1):
+        match = FENCE.match(line) if number > skip else None
+        if match and match["fence"][0] == "`" and "`" in match["info"]:
+            match = None  # inline code, not a fence
+        cell = bool(match) and re.match(r"\{(code|raw)-cell\}", match["info"].strip())
+        if open_:
+            start, fence, info = open_
+            if match and match["fence"].startswith(fence) and not match["info"].strip():
+                found.append((start, number, info))
+                open_ = None
+            elif cell and not info.startswith("{code-cell}"):
+                faults.append((number, f"a code-cell fence inside the fence opened in line {start}: indent it by four"))
+            continue
+        if match:
+            open_ = (number, match["fence"], match["info"].strip())
+            if cell and match["indent"]:
+                faults.append((number, "a code-cell fence must start at the beginning of a line, in no list or quote"))
+        block_break = number > skip and line.startswith("+++")
+        if block_break:
+            faults += _block_break_faults(number, line[3:].strip())
+        if empty and (block_break or cell):
+            faults.append((empty, EMPTY))
+        if line.strip():
+            empty = number if block_break else None
+    if open_:
+        faults.append((open_[0], "this fence is never closed"))
+    if empty:
+        faults.append((empty, EMPTY))
+    return found, sorted(faults)
+
+
+def _block_break_faults(number: int, metadata: str) -> list[tuple[int, str]]:
+    try:
+        if metadata and not isinstance(json.loads(metadata), dict):
+            return [(number, "the metadata of a +++ line must be a JSON object")]
+    except json.JSONDecodeError as error:
+        return [(number, f"the metadata of this +++ line is no valid JSON: {error}")]
+    return []
+
+
+def read_page(path: Path, root: Path) -> Page:
+    """The notebook in `path`. Raises `SourceError` for what jupytext would misread or refuse."""
+    name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+    try:
+        front, _ = front_matter(text)
+    except ValueError as error:
+        raise SourceError([Problem(name, error.args[1], error.args[0])]) from None
+    found, faults = fences(text)
+    if faults:
+        raise SourceError([Problem(name, line, message) for line, message in faults])
+    try:
+        notebook = jupytext.myst.myst_to_notebook(text, add_source_map=True)
+    except (jupytext.myst.MystMetadataParsingError, yaml.YAMLError) as error:
+        at = re.search(r"at line (\d+)", str(error))
+        raise SourceError([Problem(name, int(at[1]) if at else 1, _one_line(error))]) from None
+    closing = {start: end for start, end, _ in found}
+    lines, cells = text.splitlines(), []
+    for node, mapped in zip(notebook.cells, notebook.metadata.source_map, strict=True):
+        if node.cell_type == "markdown":
+            source_line = next(i for i in range(mapped, len(lines)) if lines[i].strip()) + 1
+            line = mapped if node.metadata else source_line
+        else:
+            line, source_line = mapped, closing[mapped] - len(node.source.split("\n"))
+        cells.append(Cell(node, line, source_line))
+    return Page(name, front, cells)
+
+
+def notebook(page: Page, course: dict) -> nbformat.NotebookNode:
+    """The notebook of a page, without outputs: stable ids, and the same kernel and language on every machine."""
+    nb = nbformat.v4.new_notebook()
+    nb.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+            "language_info": {
+                "file_extension": ".py",
+                "mimetype": "text/x-python",
+                "name": "python",
+                "pygments_lexer": "ipython3",
+            },
+            "course": course,
+        }
+    )
+    seen = {}
+    for cell in page.cells:
+        node = nbformat.from_dict(cell.node)
+        key = (node.cell_type, node.source)
+        seen[key] = seen.get(key, 0) + 1
+        node.id = node.metadata.get("cid") or _hash_id(course["unit"], *key, seen[key])
+        nb.cells.append(node)
+    return nb
+
+
+def _hash_id(*parts) -> str:
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:12]
+
+
+def to_bytes(nb: nbformat.NotebookNode) -> bytes:
+    """A valid notebook as the bytes of its file."""
+    nbformat.validate(nb)
+    return (nbformat.writes(nb).rstrip("\n") + "\n").encode()
+
+
+def load_checks(folder: Path, root: Path) -> list:
+    """The `CHECKS` of a unit, empty without checks.py. Raises `SourceError` with the failing line."""
+    path = folder / "checks.py"
+    if not path.exists():
+        return []
+    name = path.relative_to(root).as_posix()
+    spec = importlib.util.spec_from_file_location(f"_checks_of_{folder.name}", path)
+    module = importlib.util.module_from_spec(spec)
+    write, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # no __pycache__ among the sources
+    try:
+        spec.loader.exec_module(module)
+        return list(module.CHECKS)
+    except SyntaxError as error:
+        raise SourceError([Problem(name, error.lineno or 1, f"SyntaxError: {error.msg}")]) from None
+    except Exception as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        raise SourceError(
+            [Problem(name, lines[-1] if lines else 1, f"{type(error).__name__}: {_one_line(error)}")]
+        ) from None
+    finally:
+        sys.dont_write_bytecode = write
+
+
+def _one_line(error) -> str:
+    return " ".join(str(error).split())
