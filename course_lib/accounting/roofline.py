@@ -1,0 +1,123 @@
+"""The roofline: a device needs at least max(FLOPs / peak, bytes / bandwidth) seconds.
+
+Source: Williams, Waterman, Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009. The bytes
+are those that cross the device's main memory (HBM, DRAM); compulsory traffic, as counted by `matmul` and `elementwise`
+here, moves each operand once.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from course_lib.accounting import flops as _flops
+from course_lib.accounting import hardware, precision, units
+
+
+@dataclass(frozen=True)
+class Op:
+    """Work for a device: `flops` FLOP in arithmetic of `dtype` and `bytes` B of main-memory traffic, in `calls` calls.
+
+    `flops` and `bytes` are totals over all `calls` framework calls. A copy has flops=0.
+    """
+
+    name: str
+    flops: int
+    bytes: int
+    dtype: str = "fp32"
+    calls: int = 1
+
+    def __post_init__(self):
+        object.__setattr__(self, "flops", units.count(self.flops, "flops", minimum=0))
+        object.__setattr__(self, "bytes", units.count(self.bytes, "bytes"))
+        object.__setattr__(self, "dtype", precision.normalise(self.dtype))
+        object.__setattr__(self, "calls", units.count(self.calls, "calls"))
+
+    @property
+    def intensity(self) -> float:
+        """Arithmetic intensity in FLOP/B."""
+        return self.flops / self.bytes
+
+    def on(self, device) -> "Place":
+        """Where this work stands under the roof of `device` (an id or a `hardware.Device`), in its own dtype."""
+        return place(flops=self.flops, bytes=self.bytes, device=device, dtype=self.dtype)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where work stands under a device's roof; made by `place`."""
+
+    intensity: float  # FLOP/B of the work
+    ridge: float  # FLOP/B at which the device's two times are equal
+    bound: str  # "compute" (intensity >= ridge) or "memory"
+    attainable: float  # FLOP/s: min(peak, intensity · bandwidth)
+    seconds: float  # the larger of the two times
+
+
+def ridge_point(device, dtype) -> float:
+    """Peak FLOP/s of `dtype` over memory bandwidth, in FLOP/B: work of a lower intensity waits for memory.
+
+    `device`: an id or a `hardware.Device`. H100, bf16: 989e12 / 3.35e12 = 295 FLOP/B.
+    """
+    device = hardware.resolve(device)
+    return device.peak(dtype) / device.memory_bandwidth
+
+
+def place(*, flops, bytes, device, dtype) -> Place:
+    """Place work of `flops` FLOP that moves `bytes` B under the roof of `device` in `dtype` arithmetic.
+
+    `seconds` is the larger of flops/peak and bytes/bandwidth: compute and traffic overlap perfectly and both run at
+    data-sheet rate, so a real run takes longer. The framework call itself is not in it (see `predict_seconds`).
+    """
+    device = hardware.resolve(device)
+    flops = units.count(flops, "flops", minimum=0)
+    bytes = units.count(bytes, "bytes")
+    peak, bandwidth = device.peak(dtype), device.memory_bandwidth
+    intensity, ridge = flops / bytes, peak / bandwidth
+    return Place(
+        intensity=intensity,
+        ridge=ridge,
+        bound="compute" if intensity >= ridge else "memory",
+        attainable=min(peak, intensity * bandwidth),
+        seconds=max(flops / peak, bytes / bandwidth),
+    )
+
+
+def predict_seconds(ops, *, device) -> float:
+    """Seconds for `ops` (one `Op` or an iterable): Σ calls · call_overhead + max(flops/peak, bytes/bandwidth).
+
+    The ops run one after another, without overlap. `device.call_overhead` is 0 where it is not known, which then
+    predicts too little for many small calls.
+    """
+    device = hardware.resolve(device)
+    ops = (ops,) if isinstance(ops, Op) else tuple(ops) if isinstance(ops, Iterable) else ops
+    if not isinstance(ops, tuple) or not all(isinstance(op, Op) for op in ops):
+        raise ValueError(
+            f"ops={ops!r} must be a roofline.Op or an iterable of them, such as [roofline.matmul(64, 64, 64)]."
+        )
+    return float(
+        sum(
+            op.calls * device.call_overhead + max(op.flops / device.peak(op.dtype), op.bytes / device.memory_bandwidth)
+            for op in ops
+        )
+    )
+
+
+def matmul(m, k, n, dtype="fp32", batch=1, name: str | None = None) -> Op:
+    """[m, k] @ [k, n], `batch` of them in one call: 2·m·k·n FLOP each, all three tensors of `dtype`.
+
+    Compulsory traffic: both operands are read once, the result is written once.
+    """
+    m, k, n, batch = (units.count(v, label) for v, label in ((m, "m"), (k, "k"), (n, "n"), (batch, "batch")))
+    traffic = sum(precision.nbytes(batch * rows * columns, dtype) for rows, columns in ((m, k), (k, n), (m, n)))
+    title = f"matmul {m}×{k}×{n}" if batch == 1 else f"matmul {batch}×[{m}×{k}×{n}]"
+    return Op(name or title, batch * _flops.matmul(m, k, n), traffic, dtype)
+
+
+def elementwise(elements, reads=1, writes=1, flops_per_element=1, dtype="fp32", name: str | None = None) -> Op:
+    """One pass, in one call, over tensors of `elements` numbers each: `reads` tensors read, `writes` written.
+
+    An addition of two tensors is `elementwise(n, reads=2)`: n FLOP, 3 tensors of traffic, 1/12 FLOP/B in fp32.
+    """
+    elements = units.count(elements, "elements")
+    tensors = units.count(reads, "reads", minimum=0) + units.count(writes, "writes", minimum=0)
+    work = elements * units.count(flops_per_element, "flops_per_element", minimum=0)
+    return Op(name or f"elementwise {elements}", work, tensors * precision.nbytes(elements, dtype), dtype)
