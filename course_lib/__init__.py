@@ -1,7 +1,7 @@
 """Where Did the FLOPs Go?: the course's library.
 
-Four storeys, imports only go down: `grading` > `teaching` > `experiments` > `accounting`. The names below load on first use, so
-`import course_lib` costs next to nothing and the calculators work without torch, numpy or a notebook.
+Four storeys, imports only go down: `grading` > `teaching` > `experiments` > `accounting`. The names below load on first
+use, so `import course_lib` costs next to nothing and the calculators work without torch, numpy or a notebook.
 """
 
 import importlib

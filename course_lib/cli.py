@@ -1,0 +1,122 @@
+"""The `course` command. Every subcommand imports what it needs when it is called, and an expected error is one line,
+not a traceback.
+
+Exit codes: 0 done; 2 it could not be done, and the last line says why; 130 interrupted.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `course ARGV` and return the exit code."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return arguments.run(arguments) or 0
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("course: interrupted", file=sys.stderr)
+        return 130
+    except (ValueError, RuntimeError, OSError, ImportError) as problem:
+        print(f"course {arguments.command}: {_one_line(problem)}", file=sys.stderr)
+        return 2
+
+
+def _one_line(problem: BaseException) -> str:
+    if isinstance(problem, ModuleNotFoundError):
+        return f"the package {problem.name!r} is not installed here; `make lab` sets up an environment that has it."
+    if isinstance(problem, OSError) and problem.strerror:
+        return f"{problem.strerror}: {problem.filename}" if problem.filename else problem.strerror
+    return " ".join(str(problem).split()) or type(problem).__name__
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="course", description="Where Did the FLOPs Go? A course on deep-learning performance."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, run, help: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=help, description=help)
+        sub.set_defaults(run=run)
+        return sub
+
+    doctor = command("doctor", _doctor, "Measure this machine (about 20 s), keep its profile, and say what it has.")
+    doctor.add_argument(
+        "--if-stale", action="store_true", help="measure only where no kept profile fits this machine and torch"
+    )
+
+    lab = command("lab", _lab, "Bring your copy of the course up to date and open it in JupyterLab.")
+    lab.add_argument("arguments", nargs="*", metavar="ARG", help="passed on to JupyterLab; write them behind --")
+
+    build = command("build", _build, "For maintainers: build notebooks, exercises and package data from lessons/.")
+    build.add_argument("--all", action="store_true", help="execute every unit again")
+    build.add_argument("--lint", action="store_true", help="only check the sources")
+    build.add_argument("--check", action="store_true", help="only check that what is built fits its sources")
+
+    record = command("record", _record, "Measure this machine with every experiment and write one recording.")
+    record.add_argument(
+        "--on",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="device to record (default: the GPU if there is one)",
+    )
+    record.add_argument("--only", nargs="+", metavar="NAME", help="experiments to record (default: all)")
+    record.add_argument("--out", metavar="FILE", help="file to write (default: the course's own folder of recordings)")
+    record.add_argument("--check", metavar="FILE", help="measure nothing; check that FILE is a valid recording")
+
+    command("progress", _progress, "Show what you have done and how good your guesses were.")
+    return parser
+
+
+def _doctor(arguments) -> int:
+    from course_lib import experiments
+    from course_lib.accounting import hardware
+
+    report = experiments.doctor(refresh=not arguments.if_stale)
+    print(report.text())
+    if report.problem:
+        raise ValueError(report.problem)
+    print(f"kept in {hardware.profile_path()}")
+    return 0
+
+
+def _lab(arguments) -> int:
+    from course_lib.teaching import my_course
+
+    return my_course.main(arguments.arguments)
+
+
+def _build(arguments) -> int:
+    import subprocess
+    from pathlib import Path
+
+    checkout = Path(__file__).resolve().parent.parent
+    if not (checkout / "tools" / "build.py").is_file():
+        raise ValueError(
+            "this is an installed course without its sources; build works in a checkout of the repository only."
+        )
+    options = [f"--{name}" for name in ("all", "lint", "check") if getattr(arguments, name)]
+    return subprocess.run([sys.executable, "-m", "tools.build", *options], cwd=checkout).returncode
+
+
+def _record(arguments) -> int:
+    from course_lib.experiments import recorder
+
+    if arguments.check:
+        print(recorder.check(arguments.check))
+        return 0
+    path, complete = recorder.record(on=arguments.on, only=arguments.only, out=arguments.out)
+    print(f"recorded in {path}")
+    return 0 if complete else 130
+
+
+def _progress(arguments) -> int:
+    from course_lib.teaching import record
+
+    print(record.progress())
+    return 0

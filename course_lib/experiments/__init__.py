@@ -1,0 +1,55 @@
+"""What is measured: `run` measures here and now, `load` replays a recording; both give the same `Result`.
+
+    r = experiments.run("same_flops")     # predict, measure, table
+    r.compare()                           # predicted, measured here, recorded, ratio
+    experiments.load("same_flops")        # a recorded device; needs no torch
+
+Storey above `accounting`; torch is imported inside functions only.
+"""
+
+from course_lib.experiments.comparison import Comparison
+from course_lib.experiments.errors import Unavailable
+from course_lib.experiments.recording import load, recorded
+from course_lib.experiments.registry import NAMES
+from course_lib.experiments.result import Column, Result
+
+__all__ = ["Column", "Comparison", "Result", "Unavailable", "doctor", "here", "load", "names", "recorded", "run"]
+
+
+def names() -> tuple[str, ...]:
+    """The experiments that there are."""
+    return NAMES
+
+
+def run(name: str, on: str = "auto", quick: bool = True) -> Result:
+    """Run experiment `name` on this machine and return what was predicted and measured; prints nothing.
+
+    on: "cpu", "cuda", or "auto" (the GPU if torch sees one). quick: few repeats (seconds); else many, with a progress
+    bar. Stopping a run returns what was measured until then. Without a kept profile (`course doctor`) a quick one is
+    measured first and stays in memory. Unavailable (a ValueError) without torch, or for "cuda" without CUDA.
+    """
+    from course_lib.experiments import experiment, registry
+    from course_lib.experiments.progress import bar
+
+    return experiment.run(registry.get(name), on, quick, iter if quick else bar(name))
+
+
+def here(on: str = "auto"):
+    """The measured `hardware.Device` that live predictions use: the kept profile, else a quick one (≤ 3 s) in memory.
+
+    on: "cpu", "cuda", or "auto" (the GPU if torch sees one). Unavailable without torch.
+    """
+    from course_lib.experiments import profile, timing
+
+    return profile.current(timing.resolve_on(on))[0]
+
+
+def doctor(refresh: bool = False):
+    """What this machine has, what will be live and what recorded: a report that shows itself in a notebook.
+
+    Reads the kept profile; measures (≤ 20 s) and keeps a new one where none fits this machine and torch, or with
+    `refresh=True`.
+    """
+    from course_lib.experiments import report
+
+    return report.doctor(refresh)

@@ -1,0 +1,100 @@
+"""Figures of results: matplotlib, on paper of their own colour so that they read the same in light and dark pages."""
+
+import html
+from base64 import b64encode
+from dataclasses import dataclass, field
+from io import BytesIO
+
+from course_lib.experiments.table import paragraph, quantity
+
+INK, FAINT, PREDICTED, MEASURED, RECORDED, PAPER = "#1c1c1c", "#8a8a8a", "#0b62a4", "#b3460e", "#5b3a8c", "#fcfcfa"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture and its text alternative: `str(figure)` is what the picture shows in words.
+
+    `png` is empty without matplotlib.
+    """
+
+    title: str
+    alt: str
+    png: bytes = field(repr=False, default=b"")
+
+    def __str__(self) -> str:
+        return paragraph(self.alt)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        if not self.png:
+            return {"text/plain": f"matplotlib is not installed, so there is no picture, only its words.\n{self}"}
+        picture = b64encode(self.png).decode()
+        alt = html.escape(self.alt, quote=True)
+        img = f'<img alt="{alt}" style="max-width:100%" width="760" src="data:image/png;base64,{picture}">'
+        return {"text/html": img, "text/plain": str(self)}
+
+
+def draw(title: str, alt: str, paint, height: float) -> Figure:
+    """The figure that `paint(axes)` draws, 8 inches wide."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure as Canvas
+    except ImportError:
+        return Figure(title, alt)
+    canvas = Canvas(figsize=(8, height), facecolor=PAPER, layout="constrained")
+    FigureCanvasAgg(canvas)
+    axes = canvas.add_subplot(facecolor=PAPER)
+    paint(axes)
+    axes.set_title(title, loc="left", color=INK, fontsize=11, fontweight="bold", wrap=True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=INK)
+    file = BytesIO()
+    canvas.savefig(file, format="png", dpi=130, metadata={"Software": None})
+    return Figure(title, alt, file.getvalue())
+
+
+def dots(result, title: str, axis: str) -> Figure:
+    """Predicted (open circle) and measured (filled) value of each row on one logarithmic axis, with the middle half of
+    the repeats.
+    """
+    unit = result.unit
+    rows = list(result.rows)[::-1]
+    words = [
+        f"{row['case']}: predicted {quantity(result.prediction[row['case']], unit)}, "
+        f"measured {quantity(row[result.quantity], unit)}."
+        for row in result.rows
+    ]
+
+    def paint(axes):
+        for y, row in enumerate(rows):
+            predicted, measured = result.prediction[row["case"]], row[result.quantity]
+            axes.plot([predicted, measured], [y, y], color=FAINT, linewidth=1, zorder=1)
+            axes.plot(
+                [row["q1"], row["q3"]], [y, y], color=MEASURED, linewidth=4, alpha=0.45, solid_capstyle="butt", zorder=2
+            )
+            axes.plot(
+                predicted,
+                y,
+                "o",
+                markersize=9,
+                markerfacecolor=PAPER,
+                markeredgecolor=PREDICTED,
+                markeredgewidth=2,
+                zorder=3,
+            )
+            axes.plot(measured, y, "o", markersize=6, color=MEASURED, zorder=4)
+            axes.annotate(
+                f"{quantity(measured, unit)} (predicted {quantity(predicted, unit)})",
+                (max(measured, predicted), y), (10, 0), textcoords="offset points", va="center", color=INK, fontsize=9,
+            )  # fmt: skip
+        axes.set_xscale("log")
+        low, high = axes.get_xlim()
+        axes.set_xlim(low, high * (high / low) ** 0.45)
+        axes.set_ylim(-0.6, len(rows) - 0.4)
+        axes.set_yticks(range(len(rows)), [row["case"] for row in rows], color=INK)
+        axes.set_xlabel(f"{axis}\nopen circle: predicted; filled: measured on {result.device['name']}", color=INK)
+        axes.grid(axis="x", color=FAINT, alpha=0.25)
+
+    return draw(title, f"{title}. {' '.join(words)}", paint, height=1.3 + 0.45 * len(rows))

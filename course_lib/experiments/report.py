@@ -1,0 +1,140 @@
+"""What `course doctor` says: what this machine has, what it measured, and what of the course is live on it."""
+
+import importlib.util
+import platform
+from dataclasses import dataclass
+from datetime import date
+from time import perf_counter
+
+from course_lib.accounting import hardware, roofline, units
+from course_lib.experiments import machine, profile, recording, registry, timing
+from course_lib.experiments.errors import Unavailable
+from course_lib.experiments.progress import bar
+from course_lib.experiments.table import html_table
+
+# What each optional package is for; a missing one is a line of the report.
+_OPTIONAL = {
+    "numpy": "the exercises on arrays",
+    "matplotlib": "figures (their words remain)",
+    "ipywidgets": "sliders and cards that answer (their static form remains)",
+    "anywidget": "the moving pictures of the explorers (tables remain)",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """lines: (what, finding) pairs.
+
+    problem: one line on what could not be done (nothing measured, nothing kept), or "".
+    """
+
+    lines: tuple[tuple[str, str], ...]
+    problem: str = ""
+
+    def text(self) -> str:
+        """The lines in two columns, without the problem."""
+        width = max(len(what) for what, _ in self.lines)
+        return "\n".join(f"{what.ljust(width)}  {finding}" for what, finding in self.lines)
+
+    def __str__(self) -> str:
+        return f"{self.text()}\n{self.problem}" if self.problem else self.text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            ("this machine", "found"),
+            self.lines,
+            "What this machine has, what is live and what is recorded",
+            [self.problem] * bool(self.problem),
+            left=True,
+        )
+
+
+def doctor(refresh: bool = False) -> Report:
+    """Measure and keep a profile where none fits this machine and torch (or `refresh`), and report."""
+    try:
+        data, done, problem = _profile(refresh)
+    except Unavailable as without_torch:
+        return Report((*_software(), *_recordings(live="")), str(without_torch))
+    measured = [row for on in ("cpu", "cuda") if data[on] for row in _measured(on, data[on])]
+    live = "the GPU" if data["cuda"] else "the processor"
+    lines = [*_software(), *measured, *_recordings(live), ("measured", done)]
+    others = data["conditions"].get("used_by_others") or 0.0
+    if others > machine.BUSY:
+        lines.append(
+            ("busy", f"other programs used {others:.0%} of the processor meanwhile; measure again when it is quiet")
+        )
+    return Report(tuple(lines), problem)
+
+
+def _profile(refresh: bool) -> tuple[dict, str, str]:
+    """(profile, when and how it was measured, what went wrong in keeping it)."""
+    if not refresh:
+        try:
+            data = profile.read()
+            if not profile.stale(data):
+                return data, f"{data['cpu']['measured_at']}, kept and still valid", ""
+        except hardware.ProfileMissing:
+            pass
+    start = perf_counter()
+    data = profile.measure(progress=bar("course doctor"))
+    done = f"{date.today().isoformat()}, in {perf_counter() - start:.0f} s"
+    try:
+        profile.keep(data)
+    except OSError as refusal:
+        reason = refusal.strerror or type(refusal).__name__
+        return (
+            data,
+            done,
+            f"The profile could not be kept ({reason}): set COURSE_CACHE to a folder that can be written.",
+        )
+    return data, done, ""
+
+
+def _software() -> list[tuple[str, str]]:
+    this = machine.this()
+    try:
+        torch = timing.need_torch()
+        version = f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads"
+    except Unavailable:
+        version = "no PyTorch"
+    missing = [f"{name} ({use})" for name, use in _OPTIONAL.items() if not _installed(name)]
+    compiler = machine.compiler()
+    return [
+        ("software", f"Python {platform.python_version()}, {version}"),
+        ("processor", f"{this.cpu_name}, {units.format_bytes(this.memory)} of memory"),
+        ("GPU", this.gpu or "none that torch sees: measured cells run on the processor"),
+        ("C++ compiler", compiler or "none: torch.compile on the processor is lost, everything else works"),
+        ("packages", f"missing: {', '.join(missing)}; `make lab` installs them" if missing else "complete"),
+    ]
+
+
+def _installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ImportError:
+        return False
+
+
+def _measured(on: str, entry: dict) -> list[tuple[str, str]]:
+    device = profile.device(entry)
+    where = "processor" if on == "cpu" else "GPU"
+    peaks = ", ".join(f"{dtype} {units.format_si(rate, 'FLOP/s')}" for dtype, rate in device.peaks.items())
+    dtype = "fp32" if on == "cpu" or "bf16" not in device.peaks else "bf16"
+    ridge = units.format_si(roofline.ridge_point(device, dtype), "FLOP/B")
+    bandwidth = units.format_si(device.memory_bandwidth, "B/s")
+    return [
+        (f"{where}, peak", peaks),
+        (f"{where}, bandwidth", f"{bandwidth} (additions on arrays larger than the caches)"),
+        (f"{where}, ridge", f"{ridge} in {dtype}: work of a lower intensity waits for memory"),
+        (f"{where}, overhead", f"{units.format_seconds(device.call_overhead)} for one framework call, however small"),
+    ]
+
+
+def _recordings(live: str) -> list[tuple[str, str]]:
+    ids = sorted({id for name in registry.NAMES for id in recording.recorded(name)})
+    refused = [str(reason) for reason in recording.refused().values()]
+    rows = [("live", f"experiments run on {live}" if live else "nothing: measured cells need PyTorch")]
+    rows.append(("recorded", ", ".join(ids) if ids else "no device yet"))
+    return [*rows, *(("refused", reason) for reason in refused)]

@@ -1,0 +1,162 @@
+"""A dozen operations of deep learning placed on the measured roofline of this device."""
+
+import math
+
+from course_lib.accounting import flops, hardware, precision, roofline
+from course_lib.experiments import calls
+from course_lib.experiments.experiment import (
+    CASE_COLUMNS,
+    Case,
+    Experiment,
+    main_dtype,
+    rows_by_case,
+    seconds_by_case,
+)
+from course_lib.experiments.figure import FAINT, INK, MEASURED, PAPER, PREDICTED, draw
+from course_lib.experiments.table import quantity
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Elementwise operations and reductions on large arrays, products from one row to square; full adds one."""
+    dtype = main_dtype(device)
+    cpu = device.kind == "cpu"
+    elements, columns, width, heads, sequence = (2**24, 1024, 4096, 12, 512) if cpu else (2**28, 8192, 8192, 96, 2048)
+    rows = elements // columns
+    squares = (64, 256, 1024, 2048) if cpu else (256, 1024, 4096, 8192)
+    linear_rows = (1, 4, 16, 64) if cpu else (1, 16, 64, 256)
+
+    def arrays(name, call, op, reads, run):
+        """`run(torch, *inputs, out)` on `reads` arrays of the shape [rows, columns]."""
+
+        def build(bench):
+            *inputs, out = (bench.random(rows, columns, dtype=dtype) for _ in range(reads + 1))
+            return lambda: run(bench.torch, *inputs, out)
+
+        return Case(name, call, (op,), build)
+
+    def product(name, m, k, n):
+        return Case(name, f"[{m}×{k}] @ [{k}×{n}]", (roofline.matmul(m, k, n, dtype),), calls.product(m, k, n, dtype))
+
+    def build_sum(bench):
+        x, total = bench.random(rows, columns, dtype=dtype), bench.empty(rows, dtype=dtype)
+        return lambda: bench.torch.sum(x, dim=1, out=total)
+
+    def build_layer_norm(bench):
+        x = bench.random(rows, columns, dtype=dtype)
+        weight, bias = bench.random(columns, dtype=dtype), bench.random(columns, dtype=dtype)
+        return lambda: bench.torch.nn.functional.layer_norm(x, (columns,), weight, bias)
+
+    def build_scores(bench):
+        q, k = bench.random(heads, sequence, 64, dtype=dtype), bench.random(heads, sequence, 64, dtype=dtype)
+        scores = bench.empty(heads, sequence, sequence, dtype=dtype)
+        return lambda: bench.torch.bmm(q, k.transpose(1, 2), out=scores)
+
+    sum_of_two = roofline.elementwise(elements, reads=2, dtype=dtype)
+    one_each = roofline.elementwise(elements, dtype=dtype)
+    size = f"[{rows}×{columns}]"
+    total = roofline.Op("sum", rows * (columns - 1), precision.nbytes(elements + rows, dtype), dtype)
+    norm = roofline.Op(
+        "layer norm", flops.layer_norm(rows, columns), precision.nbytes(2 * elements + 2 * columns, dtype), dtype
+    )
+    softmax = roofline.Op(
+        "softmax", flops.softmax(rows, columns, stable=True), precision.nbytes(2 * elements, dtype), dtype
+    )
+    scores = roofline.matmul(sequence, 64, sequence, dtype, batch=heads)
+    return (
+        arrays("add", f"a + b, {size}", sum_of_two, 2, lambda torch, a, b, out: torch.add(a, b, out=out)),
+        arrays("ReLU", f"relu(x), {size}", one_each, 1, lambda torch, x, out: torch.clamp(x, min=0, out=out)),
+        arrays("exp", f"exp(x), {size}", one_each, 1, lambda torch, x, out: torch.exp(x, out=out)),
+        Case("row sums", f"sum over columns, {size}", (total,), build_sum),
+        arrays("softmax", f"softmax(x), {size}", softmax, 1, lambda torch, x, out: torch.softmax(x, 1, out=out)),
+        Case("layer norm", f"layer_norm, {size}, new result each time", (norm,), build_layer_norm),
+        *(product(f"linear, {n} row{'s' if n > 1 else ''}", n, width, width) for n in linear_rows),
+        Case("attention scores", f"{heads} × [{sequence}×64] @ [64×{sequence}]", (scores,), build_scores),
+        *(product(f"GEMM {n}", n, n, n) for n in (squares[:-1] if quick else squares)),
+    )
+
+
+def plot(result):
+    """The measured roofline of the device and the operations under it, on logarithmic axes."""
+    rows, device = result.rows, result.device
+    dtype = result.provenance["dtype"]
+    peak, bandwidth = device["peaks"][dtype], device["memory_bandwidth"]
+    ridge = peak / bandwidth
+    below = [row for row in rows if row["intensity"] < ridge]
+    slowest, fastest = (choose(rows, key=lambda row: row["attained"]) for choose in (min, max))
+    title = f"{len(below)} of {len(rows)} operations lie left of the ridge at {ridge:.3g} FLOP/B: they wait for memory"
+    words = " ".join(
+        f"{row['case']}: {quantity(row['intensity'], 'FLOP/B')}, attains {quantity(row['attained'], 'FLOP/s')}."
+        for row in rows
+    )
+    alt = (
+        f"{title}. Roofline of {device['name']} in {dtype}: {quantity(bandwidth, 'B/s')} of bandwidth, "
+        f"{quantity(peak, 'FLOP/s')} at most. "
+        f"Slowest is {slowest['case']}, fastest {fastest['case']}. {words}"
+    )
+
+    def paint(axes):
+        low = min(row["intensity"] for row in rows) / 5
+        high = max(ridge, *(row["intensity"] for row in rows)) * 4
+        axes.plot([low, ridge, high], [low * bandwidth, peak, peak], color=PREDICTED, linewidth=2, zorder=2)
+        axes.axvline(ridge, color=FAINT, linewidth=1, linestyle=":", zorder=1)
+        axes.annotate(
+            f"ridge {ridge:.3g} FLOP/B",
+            (ridge, 0.02),
+            (4, 0),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            color=INK,
+        )
+        axes.annotate(
+            f"{dtype} peak {quantity(peak, 'FLOP/s')}",
+            (ridge, peak),
+            (8, 6),
+            textcoords="offset points",
+            color=PREDICTED,
+        )
+        axes.annotate(
+            f"bandwidth {quantity(bandwidth, 'B/s')}",
+            (low, low * bandwidth),
+            (14, -2),
+            textcoords="offset points",
+            color=PREDICTED,
+        )
+        for row in rows:
+            x, y = row["intensity"], row["attained"]
+            axes.plot(x, y, "o", color=MEASURED, markeredgecolor=PAPER, zorder=3)
+            crowded = any(
+                1 < other["intensity"] / x < 4 and abs(math.log10(other["attained"] / y)) < 0.09 for other in rows
+            )
+            offset, align = (
+                ((0, -14), "center") if y > 0.85 * peak else ((-7, -3), "right") if crowded else ((7, -3), "left")
+            )
+            axes.annotate(row["case"], (x, y), offset, textcoords="offset points", ha=align, color=INK, fontsize=8)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlim(low / 1.5, high)
+        axes.set_ylim(top=2 * peak)
+        axes.set_xlabel("arithmetic intensity, FLOP/B", color=INK)
+        axes.set_ylabel("attained, FLOP/s", color=INK)
+        axes.grid(color=FAINT, alpha=0.25)
+
+    return draw(title, alt, paint, height=5)
+
+
+EXPERIMENT = Experiment(
+    name="roofline_points",
+    question="Where do a dozen operations lie on the roofline of this machine?",
+    columns=CASE_COLUMNS,
+    quantity="measured",
+    cases=cases,
+    table=rows_by_case,
+    predict=seconds_by_case,
+    plot=plot,
+    quick_seconds=0.08,
+    on_gpu="bf16, larger sizes",
+    method=(
+        "Results go into memory that is already there (out=), except for layer norm, which has no such form.",
+        "Arrays and the matrices of the linear layers are larger than the caches; operands of the other products stay "
+        "in cache where they fit.",
+        "An exponential counts as one FLOP, a softmax as 5 and a layer norm as 8 for each element.",
+    ),
+)

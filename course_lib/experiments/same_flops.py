@@ -1,0 +1,84 @@
+"""The same FLOPs four times: as one matrix product, as matrix-vector products, as additions, and as thousands of tiny
+calls.
+"""
+
+from course_lib.accounting import hardware, roofline
+from course_lib.experiments import calls
+from course_lib.experiments.experiment import (
+    CASE_COLUMNS,
+    Case,
+    Experiment,
+    main_dtype,
+    repeated,
+    rows_by_case,
+    seconds_by_case,
+)
+from course_lib.experiments.figure import dots
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Four cases of exactly the same FLOPs: 2·512³ on a processor, 2·4096³ on a GPU.
+
+    Full differs from quick in the repeats only.
+    """
+    dtype = main_dtype(device)
+    large, gemv, elements, tiny = (512, 4096, 2**24, 16) if device.kind == "cpu" else (4096, 8192, 2**28, 128)
+    flops = 2 * large**3
+    passes, additions, products = flops // (2 * gemv**2), flops // elements, flops // (2 * tiny**3)
+    matrices = min(calls.beyond_cache(gemv, gemv, dtype), passes)
+    return (
+        Case(
+            "one large GEMM",
+            f"[{large}×{large}] @ [{large}×{large}]",
+            (roofline.matmul(large, large, large, dtype),),
+            calls.product(large, large, large, dtype),
+        ),
+        Case(
+            "GEMV passes",
+            f"{passes} times [{gemv}×{gemv}] @ [{gemv}×1]",
+            (repeated(roofline.matmul(gemv, gemv, 1, dtype), passes),),
+            calls.matrix_times_vector(gemv, dtype, matrices),
+            share=matrices / passes,
+        ),
+        Case(
+            "additions",
+            f"{additions} times a + b, {elements} elements",
+            (repeated(roofline.elementwise(elements, reads=2, dtype=dtype), additions),),
+            calls.addition(elements, dtype),
+            share=1 / additions,
+        ),
+        Case(
+            "tiny GEMMs",
+            f"{products} times [{tiny}×{tiny}] @ [{tiny}×{tiny}]",
+            (repeated(roofline.matmul(tiny, tiny, tiny, dtype), products),),
+            calls.product(tiny, tiny, tiny, dtype),
+            share=1 / products,
+        ),
+    )
+
+
+def plot(result):
+    """Predicted and measured time of each case, on a logarithmic axis."""
+    times = result.measured
+    slowest, fastest = max(times, key=times.get), min(times, key=times.get)
+    title = f"The same FLOPs, {times[slowest] / times[fastest]:.0f} times the time: from {fastest} to {slowest}"
+    return dots(result, title=title, axis="time, s (logarithmic)")
+
+
+EXPERIMENT = Experiment(
+    name="same_flops",
+    question="The same number of FLOPs, done in four ways: do they take the same time?",
+    columns=CASE_COLUMNS,
+    quantity="measured",
+    cases=cases,
+    table=rows_by_case,
+    predict=seconds_by_case,
+    plot=plot,
+    on_gpu="bf16, 2·4096³ = 137 GFLOP each",
+    method=(
+        "Results go into memory that is already there (out=).",
+        "The matrices of the GEMV passes (taken in turn) and the arrays of the additions are larger than the caches: "
+        "every call reads memory; the operands of both GEMMs stay in cache on purpose.",
+        "A case of many equal calls is timed over some of them and scaled to all.",
+    ),
+)

@@ -1,0 +1,161 @@
+"""Ten times the FLOPs: pairs of runs with exactly that ratio of FLOPs, and the ratio of their times."""
+
+from collections.abc import Mapping, Sequence
+
+from course_lib.accounting import hardware, roofline
+from course_lib.experiments import calls
+from course_lib.experiments.experiment import Case, Experiment, main_dtype, repeated
+from course_lib.experiments.figure import dots
+from course_lib.experiments.result import Column
+from course_lib.experiments.table import quantity
+from course_lib.experiments.timing import Timing
+
+WIDTH = 4096  # of the linear layer
+
+# pair -> (name of the smaller case, name of the larger case), from the smallest predicted ratio on a processor to the
+# largest
+PAIRS = {
+    "additions → GEMM": ("additions", "GEMM of 10× their FLOPs"),
+    "small additions, ×10 elements": ("16 additions", "160 additions"),
+    "linear, 1 → 10 rows": ("linear, 1 row", "linear, 10 rows"),
+    "additions + GEMM, larger GEMM": ("additions + GEMM", "additions + larger GEMM"),
+    "linear, 10 → 100 rows": ("linear, 10 rows", "linear, 100 rows"),
+    "linear, 100 → 1000 rows": ("linear, 100 rows", "linear, 1000 rows"),
+    "GEMM, ×10 inner size": ("GEMM", "GEMM, ×10 inner size"),
+    "GEMM → GEMV passes": ("small GEMM", "GEMV passes of 10× its FLOPs"),
+}
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Every run that a pair needs, once. Full differs from quick in the repeats only."""
+    dtype = main_dtype(device)
+    if device.kind == "cpu":
+        elements, side, product_side, mixed, base, gemv, small_gemm = 2**24, 512, 512, 480, 512, 4096, 256
+    else:
+        elements, side, product_side, mixed, base, gemv, small_gemm = 2**28, 1024, 4096, 4096, 4096, 8192, 2048
+
+    def additions(name: str, elements: int) -> Case:
+        op = roofline.elementwise(elements, reads=2, dtype=dtype)
+        return Case(name, f"a + b, {elements} elements", (op,), calls.addition(elements, dtype))
+
+    def gemm(name: str, m: int, k: int, n: int) -> Case:
+        op = roofline.matmul(m, k, n, dtype)
+        return Case(name, f"[{m}×{k}] @ [{k}×{n}]", (op,), calls.product(m, k, n, dtype))
+
+    def linear(rows: int) -> Case:
+        size = "1 row" if rows == 1 else f"{rows} rows"
+        op = roofline.matmul(rows, WIDTH, WIDTH, dtype)
+        # right of the ridge it does not matter whether a weight comes from cache
+        in_turn = 1 if op.intensity > roofline.ridge_point(device, dtype) else calls.beyond_cache(WIDTH, WIDTH, dtype)
+        build = calls.linear(rows, WIDTH, dtype, in_turn)
+        return Case(f"linear, {size}", f"Linear {WIDTH}→{WIDTH}, {size}", (op,), build, share=in_turn)
+
+    def both(name: str, inner: int) -> Case:
+        first, second = additions("", elements), gemm("", product_side, inner, product_side)
+        ops, build = (*first.ops, *second.ops), calls.one_after_another(first.build, second.build)
+        return Case(name, f"{first.call}, then {second.call}", ops, build)
+
+    plane = 2 * product_side**2  # FLOP of the mixed case's product for each step of its inner size
+    grown = (10 * (elements + plane * mixed) - elements) // plane  # additions + product: ten times as many in all
+    inner = 10 * elements // (2 * side**2)  # a product of ten times the FLOPs of the additions
+    passes = 10 * 2 * small_gemm**3 // (2 * gemv**2)
+    matrices = min(calls.beyond_cache(gemv, gemv, dtype), passes)
+    return (
+        additions("additions", elements),
+        gemm("GEMM of 10× their FLOPs", side, inner, side),
+        additions("16 additions", 16),
+        additions("160 additions", 160),
+        *(linear(rows) for rows in (1, 10, 100, 1000)),
+        both("additions + GEMM", mixed),
+        both("additions + larger GEMM", grown),
+        gemm("GEMM", base, base, base),
+        gemm("GEMM, ×10 inner size", base, 10 * base, base),
+        gemm("small GEMM", small_gemm, small_gemm, small_gemm),
+        Case(
+            "GEMV passes of 10× its FLOPs",
+            f"{passes} times [{gemv}×{gemv}] @ [{gemv}×1]",
+            (repeated(roofline.matmul(gemv, gemv, 1, dtype), passes),),
+            calls.matrix_times_vector(gemv, dtype, matrices),
+            share=matrices / passes,
+        ),
+    )
+
+
+def table(cases: Sequence[Case], timings: Mapping[str, Timing], device: hardware.Device) -> list[dict]:
+    """One row for each pair of which both runs were timed."""
+    known, rows = {case.name: case for case in cases}, []
+    for pair, (small, large) in PAIRS.items():
+        if small not in known or large not in known:
+            continue
+        before, after = timings[small], timings[large]
+        (first_before, third_before), (first_after, third_after) = before.quartiles, after.quartiles
+        seconds = [roofline.predict_seconds(known[name].ops, device=device) for name in (small, large)]
+        rows.append(
+            {
+                "case": pair,
+                "small": known[small].call,
+                "large": known[large].call,
+                "small_flops": known[small].flops,
+                "large_flops": known[large].flops,
+                "small_predicted": seconds[0],
+                "large_predicted": seconds[1],
+                "small_measured": before.median,
+                "large_measured": after.median,
+                "predicted": seconds[1] / seconds[0],
+                "measured": after.median / before.median,
+                "q1": first_after / third_before,
+                "q3": third_after / first_before,
+            }
+        )
+    return rows
+
+
+def predict(cases: Sequence[Case], device: hardware.Device) -> dict[str, float | None]:
+    """pair -> predicted ratio of times; None where one of the two cannot be told."""
+    seconds = {case.name: case.predict(device) for case in cases}
+    pairs = {pair: names for pair, names in PAIRS.items() if all(name in seconds for name in names)}
+    return {
+        pair: None if seconds[small] is None or seconds[large] is None else seconds[large] / seconds[small]
+        for pair, (small, large) in pairs.items()
+    }
+
+
+def plot(result):
+    """Predicted and measured ratio of times for each pair, on a logarithmic axis."""
+    ratios = result.measured.values()
+    title = f"Ten times the FLOPs take between {quantity(min(ratios), '×')} and {quantity(max(ratios), '×')} the time"
+    return dots(result, title=title, axis="time ratio (logarithmic)")
+
+
+EXPERIMENT = Experiment(
+    name="ten_times_flops",
+    question="Ten times the FLOPs: how many times as long?",
+    columns=(
+        Column("case", "pair", "", "str"),
+        Column("small", "smaller run", "", "str"),
+        Column("large", "larger run", "", "str"),
+        Column("small_flops", "FLOPs", "FLOP", "int"),
+        Column("large_flops", "10× FLOPs", "FLOP", "int"),
+        Column("small_predicted", "predicted, smaller", "s", "float", shown=False),
+        Column("large_predicted", "predicted, larger", "s", "float", shown=False),
+        Column("small_measured", "smaller", "s", "float"),
+        Column("large_measured", "larger", "s", "float"),
+        Column("predicted", "predicted ratio", "×", "float"),
+        Column("measured", "measured ratio", "×", "float"),
+        Column("q1", "low", "×", "float", shown=False),
+        Column("q3", "high", "×", "float", shown=False),
+    ),
+    quantity="measured",
+    cases=cases,
+    table=table,
+    predict=predict,
+    plot=plot,
+    quick_seconds=0.1,
+    on_gpu="bf16, larger sizes",
+    method=(
+        "Results go into memory that is already there (out=).",
+        "Matrices of the GEMV passes, and of the linear layer where the prediction says that memory bounds it, are "
+        "taken in turn from a set larger than the caches, as in a model of many layers; the operands of other products "
+        "stay in cache where they fit.",
+    ),
+)

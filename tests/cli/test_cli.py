@@ -1,0 +1,213 @@
+"""The `course` command: what it prints, and its exit code. An expected error is one line on the error stream."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from course_lib import cli, experiments
+from course_lib.experiments import profile, report
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(profile, "_in_memory", None)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def no_measuring(monkeypatch):
+    """A profile that nobody measured."""
+    entry = {"id": "this-machine", "name": "Example", "kind": "cpu", "peaks": {"fp32": 2e11}, "memory_bandwidth": 4e10}
+    entry |= {"memory_capacity": 10**10, "call_overhead": 1e-6, "measured_at": "2026-01-02"}
+
+    def measure(quick=False, progress=iter):
+        conditions = {**profile.conditions(), "date": "2026-01-02", "quick": quick}
+        return {"schema": 1, "cpu": entry, "cuda": None, "conditions": conditions, "raw": {}}
+
+    monkeypatch.setattr(profile, "measure", measure)
+
+
+def one_line(text, *parts):
+    assert text.count("\n") == 1, text
+    assert all(part in text for part in parts), text
+    assert "Traceback" not in text
+
+
+def test_doctor(no_measuring, cache_folder, capsys):
+    assert cli.main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "fp32 200 GFLOP/s" in out
+    assert f"kept in {cache_folder / 'profile.json'}" in out
+    assert len(out.splitlines()) <= 15
+    assert json.loads((cache_folder / "profile.json").read_text("utf-8"))["cpu"]["peaks"] == {"fp32": 2e11}
+
+
+def test_doctor_if_stale(no_measuring, cache_folder, monkeypatch, capsys):
+    assert cli.main(["doctor", "--if-stale"]) == 0
+    monkeypatch.setattr(profile, "measure", lambda **_: pytest.fail("measured although nothing is stale"))
+    assert cli.main(["doctor", "--if-stale"]) == 0
+    assert "kept and still valid" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"schema": 99}', "\x00"])
+def test_doctor_replaces_a_damaged_profile(no_measuring, cache_folder, content, capsys):
+    cache_folder.mkdir()
+    (cache_folder / "profile.json").write_text(content, "utf-8")
+    assert cli.main(["doctor", "--if-stale"]) == 0
+    assert json.loads((cache_folder / "profile.json").read_text("utf-8"))["schema"] == 1
+    assert capsys.readouterr().err == ""
+
+
+def test_doctor_where_nothing_can_be_kept(no_measuring, tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "file" / "below"))
+    assert cli.main(["doctor"]) == 2
+    captured = capsys.readouterr()
+    one_line(captured.err, "course doctor: ", "could not be kept", "COURSE_CACHE")
+    assert "fp32 200 GFLOP/s" in captured.out, "the report is shown all the same"
+    assert profile.current("cpu")[0].memory_bandwidth == 4e10, "and the profile serves this process"
+
+
+def test_doctor_without_torch(monkeypatch, capsys):
+    def gone():
+        raise experiments.Unavailable("PyTorch is not installed.")
+
+    monkeypatch.setattr(report.timing, "need_torch", gone)
+    assert cli.main(["doctor"]) == 2
+    captured = capsys.readouterr()
+    one_line(captured.err, "PyTorch is not installed.")
+    assert "no PyTorch" in captured.out
+
+
+def test_interrupted(monkeypatch, capsys):
+    monkeypatch.setattr(experiments, "doctor", lambda refresh: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert cli.main(["doctor"]) == 130
+    one_line(capsys.readouterr().err, "interrupted")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["record", "--only", "same_flop"], ["course record: ", "Did you mean 'same_flops'"]),
+        (["record", "--on", "cuda"], ["needs an NVIDIA GPU"]),
+        (["record", "--check", "/nowhere/x.json"], ["x.json cannot be read"]),
+    ],
+)
+def test_expected_errors_are_one_line(arguments, parts, capsys, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert cli.main(arguments) == 2
+    one_line(capsys.readouterr().err, *parts)
+
+
+def test_an_edited_recording_is_refused(tmp_path, capsys):
+    (tmp_path / "x.json").write_text('{"schema": 1, "digest": "0"}')
+    assert cli.main(["record", "--check", str(tmp_path / "x.json")]) == 2
+    one_line(capsys.readouterr().err, "x.json is refused", "digest")
+
+
+def test_record_hands_its_arguments_on(monkeypatch, capsys):
+    from course_lib.experiments import recorder
+
+    called = {}
+    monkeypatch.setattr(recorder, "record", lambda **given: called.update(given) or ("there.json", True))
+    assert cli.main(["record", "--on", "cpu", "--only", "same_flops", "--out", "there.json"]) == 0
+    assert called == {"on": "cpu", "only": ["same_flops"], "out": "there.json"}
+    assert capsys.readouterr().out == "recorded in there.json\n"
+    monkeypatch.setattr(recorder, "record", lambda **_: ("there.json.partial", False))
+    assert cli.main(["record"]) == 130
+
+
+def test_lab_hands_its_arguments_on(monkeypatch):
+    from course_lib.teaching import my_course
+
+    called = []
+    monkeypatch.setattr(my_course, "main", lambda arguments: called.append(list(arguments)) or 0)
+    assert cli.main(["lab"]) == 0
+    assert cli.main(["lab", "--", "--no-browser", "--port", "8899"]) == 0
+    assert called == [[], ["--no-browser", "--port", "8899"]]
+
+
+def test_build_outside_a_checkout(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(cli, "__file__", str(tmp_path / "course_lib" / "cli.py"))
+    assert cli.main(["build"]) == 2
+    one_line(capsys.readouterr().err, "works in a checkout")
+
+
+def test_build_hands_its_options_and_its_exit_code_on(monkeypatch, root):
+    called = []
+
+    def run(command, cwd):
+        called.append((command[1:], cwd))
+        return subprocess.CompletedProcess(command, 3)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert cli.main(["build", "--check"]) == 3
+    assert called == [(["-m", "tools.build", "--check"], root)]
+
+
+def test_progress(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["progress"]) == 0
+    assert "unit" in capsys.readouterr().out
+
+
+def test_a_missing_package_is_named(monkeypatch, capsys):
+    def lab(_):
+        raise ModuleNotFoundError("No module named 'jupyterlab'", name="jupyterlab")
+
+    from course_lib.teaching import my_course
+
+    monkeypatch.setattr(my_course, "main", lab)
+    assert cli.main(["lab"]) == 2
+    one_line(capsys.readouterr().err, "'jupyterlab' is not installed", "make lab")
+
+
+@pytest.mark.parametrize("arguments", [[], ["walk"], ["record", "--on", "tpu"]])
+def test_wrong_usage(arguments, capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.main(arguments)
+    assert left.value.code == 2
+    assert "usage: course" in capsys.readouterr().err
+
+
+def test_as_a_module_from_a_checkout(root, tmp_path):
+    """`python -m course_lib` in the checkout's folder, with nothing installed on the path."""
+    done = subprocess.run(
+        [sys.executable, "-m", "course_lib", "record", "--check", str(tmp_path / "no.json")],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": ""},
+    )
+    assert done.returncode == 2
+    one_line(done.stderr, "no.json cannot be read")
+
+
+def test_help_costs_no_heavy_import(root):
+    code = "\n".join(
+        [
+            "import sys, course_lib.cli as c",
+            "try: c.main(['--help'])",
+            "except SystemExit: print('torch' in sys.modules, 'IPython' in sys.modules)",
+        ]
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
+    assert done.stdout.endswith("False False\n")
+
+
+def test_a_reader_that_has_seen_enough(root):
+    """`course --help | head -1` ends without a complaint."""
+    code = "import sys, course_lib.cli as c; sys.exit(c.main(['progress']))"
+    reader = subprocess.Popen([sys.executable, "-c", "pass"], stdin=subprocess.PIPE)
+    reader.wait()
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, stdout=reader.stdin, stderr=subprocess.PIPE, text=True
+    )
+    assert "Traceback" not in done.stderr
+    assert "Broken pipe" not in done.stderr
