@@ -1,0 +1,265 @@
+"""JupyterLab on a fresh learner's copy, driven in headless Chromium.
+
+One server for the session, with its own settings, workspace and IPython folders (a test that changed the theme of the
+user's own would stay changed), one page per test. Nothing waits for a fixed time; a request to anywhere but the server
+is blocked and fails the test; what a failing test saw is kept in `test-screenshots/`.
+"""
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from course_lib.teaching import my_course
+
+ROOT = Path(__file__).resolve().parents[2]
+SCREENSHOTS = ROOT / "test-screenshots"
+HOW = "get Chromium (apt-get install chromium, or set CHROMIUM to its path) and playwright (pip install playwright)"
+
+
+def find_chromium() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    mac = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+    found = [os.environ.get("CHROMIUM"), *map(shutil.which, names), mac if Path(mac).exists() else None]
+    return next(filter(None, found), None)
+
+
+def missing(what: str):
+    """Skip without a browser; where one is demanded (`.ci/run`), fail."""
+    line = f"{what} is missing: {HOW}"
+    if os.environ.get("COURSE_REQUIRE_BROWSER") == "1":
+        pytest.fail(line)
+    pytest.skip(line)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("playwright")
+    executable = find_chromium()
+    if executable is None:
+        missing("Chromium")
+    with sync_playwright() as playwright:
+        # Root in a container has no user namespaces; only our own server's pages are opened.
+        flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        chromium = playwright.chromium.launch(executable_path=executable, args=flags)
+        yield chromium
+        chromium.close()
+
+
+class Lab:
+    """A running JupyterLab: `url`, `token`, and `folder`, the learner's copy that it serves."""
+
+    def __init__(self, url: str, token: str, folder: Path):
+        self.url, self.token, self.folder = url, token, folder
+
+    def api(self, path: str, method: str = "GET"):
+        request = urllib.request.Request(
+            f"{self.url}api/{path}", method=method, headers={"Authorization": f"token {self.token}"}
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            body = answer.read()
+        return json.loads(body) if body else None
+
+
+@pytest.fixture(scope="session")
+def lab(browser, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("learner") / "my_course"
+    my_course.update(my_course.shipped(), folder)
+    with serve(folder, tmp_path_factory.mktemp("jupyter")) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def serve(folder: Path, own: Path):
+    """Start JupyterLab as `course lab` does, with folders of its own for all that it would keep in the user's home."""
+    token = secrets.token_hex(16)
+    args = ["--no-browser", "--allow-root", "--port=0", "--expose-app-in-browser", f"--IdentityProvider.token={token}"]
+    command, environment = my_course.lab(folder, args)
+    environment.pop("COURSE_STATIC", None)
+    environment.pop("COURSE_HOME", None)
+    names = (
+        "JUPYTERLAB_SETTINGS_DIR",
+        "JUPYTERLAB_WORKSPACES_DIR",
+        "JUPYTER_CONFIG_DIR",
+        "JUPYTER_RUNTIME_DIR",
+        "IPYTHONDIR",
+    )
+    environment |= {name: str(own / name.lower()) for name in names}
+    log = own / "server.log"
+    with open(log, "w") as output:
+        server = subprocess.Popen(command, env=environment, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        failed = lambda: f"JupyterLab did not start:\n{log.read_text()[-3000:]}"  # noqa: E731
+        port = wait(lambda: port_of(own, server), 60, failed)
+        running = Lab(f"http://127.0.0.1:{port}/", token, folder)
+        wait(lambda: answers(running), 60, failed)
+        yield running
+    finally:
+        server.terminate()
+        try:
+            server.wait(15)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def port_of(own: Path, server: subprocess.Popen) -> int | None:
+    """The port that the server chose, from the file that it writes once it listens."""
+    if server.poll() is not None:
+        raise AssertionError(f"JupyterLab stopped while starting:\n{(own / 'server.log').read_text()[-3000:]}")
+    for info in (own / "jupyter_runtime_dir").glob("jpserver-*.json"):
+        with contextlib.suppress(ValueError):  # half written
+            return json.loads(info.read_text())["port"]
+    return None
+
+
+def answers(lab: Lab) -> bool:
+    try:
+        return lab.api("status") is not None
+    except OSError:
+        return False
+
+
+def wait(ready, seconds: float, otherwise):
+    """Poll until `ready()` is true and return it."""
+    end = time.monotonic() + seconds
+    while not (found := ready()):
+        if time.monotonic() > end:
+            pytest.fail(otherwise())
+        time.sleep(0.1)
+    return found
+
+
+class Notebook:
+    """A notebook open in JupyterLab in one browser page, run through the app's own commands and read from its model."""
+
+    def __init__(self, lab: Lab, page, name: str | None):
+        """Open the notebook of this path; with None, what the server opens by itself."""
+        self.lab, self.page, self.name = lab, page, name
+        page.goto(f"{lab.url}lab/tree/{name}?token={lab.token}&reset" if name else f"{lab.url}?token={lab.token}")
+        page.wait_for_function("window.jupyterapp?.shell.currentWidget?.context?.isReady === true", timeout=90_000)
+        self._kernel_idle()
+
+    def _kernel_idle(self):
+        self.page.wait_for_function(
+            "window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'", timeout=90_000
+        )
+
+    def run_all(self, timeout: float = 120):
+        """Run all cells; wait until the kernel has run each."""
+        self.page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
+        self.page.wait_for_function(
+            """() => {
+                const panel = window.jupyterapp.shell.currentWidget;
+                const cells = panel.content.model.sharedModel.toJSON().cells;
+                const run = (cell) => cell.cell_type !== 'code' || !cell.source.length || cell.execution_count;
+                const failed = cells.some((c) => (c.outputs ?? []).some((o) => o.output_type === 'error'));
+                return failed || (cells.every(run) && panel.sessionContext.session.kernel.status === 'idle');
+            }""",
+            timeout=timeout * 1000,
+        )
+
+    def run_cells(self, *words: str):
+        """Run, in their order, the code cells whose source holds one of the words; wait for each."""
+        sources = self.page.evaluate(
+            "jupyterapp.shell.currentWidget.content.widgets.map(c => c.model.sharedModel.source)"
+        )
+        chosen = [n for n, source in enumerate(sources) if any(word in source for word in words)]
+        assert chosen, f"{self.name} has no cell with any of {words}"
+        for n in chosen:
+            self.page.evaluate(
+                """(n) => {
+                    const notebook = jupyterapp.shell.currentWidget.content;
+                    notebook.deselectAll();
+                    notebook.activeCellIndex = n;
+                    return jupyterapp.commands.execute('notebook:run-cell');
+                }""",
+                n,
+            )
+            self.page.wait_for_function(
+                "(n) => jupyterapp.shell.currentWidget.content.widgets[n].model.executionCount !== null", arg=n
+            )
+        self._kernel_idle()
+
+    def restart_kernel(self):
+        self.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+        self._kernel_idle()
+        self.page.evaluate("window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+
+    def outputs(self) -> list[dict]:
+        cells = self.page.evaluate("window.jupyterapp.shell.currentWidget.content.model.sharedModel.toJSON().cells")
+        return [output for cell in cells for output in cell.get("outputs", [])]
+
+    def errors(self) -> list[str]:
+        return [f"{o['ename']}: {o['evalue']}" for o in self.outputs() if o["output_type"] == "error"]
+
+    def show(self, selector: str):
+        """Scroll to the first element of the notebook that matches; JupyterLab draws only the cells in view."""
+        found = self.page.locator(f".jp-NotebookPanel:not(.lm-mod-hidden) {selector}").first
+        for position in range(200):
+            if found.count():
+                found.scroll_into_view_if_needed()
+                return found
+            self.page.evaluate(
+                "(n) => { const c = jupyterapp.shell.currentWidget.content; c.scrollToItem(n % c.widgets.length) }",
+                position,
+            )
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"the notebook {self.name} shows nothing that matches {selector}")
+
+    def theme(self, name: str):
+        self.page.evaluate("(theme) => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", name)
+        self.page.wait_for_function("(n) => document.body.dataset.jpThemeName === n", arg=name)
+
+
+@pytest.fixture
+def open_notebook(lab, browser, request):
+    """Open notebooks by path; at the end no page error, no widget error and no foreign request may have been seen."""
+    (lab.folder / ".course" / "record.json").unlink(missing_ok=True)  # each test begins as a new learner
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    page = context.new_page()
+    problems: list[str] = []
+
+    def guard(route):
+        if route.request.url.startswith((lab.url, "data:", "blob:")):
+            return route.continue_()
+        problems.append(f"foreign request: {route.request.url}")
+        return route.abort()
+
+    context.route("**/*", guard)
+    page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
+    page.on(
+        "console",
+        lambda message: "Error displaying widget" in message.text and problems.append(f"console: {message.text}"),
+    )
+    yield lambda name: Notebook(lab, page, name)
+    if "Error displaying widget" in page.content():
+        problems.append("Error displaying widget")
+    failed = problems or getattr(request.node, "failed", False)
+    if failed:
+        SCREENSHOTS.mkdir(exist_ok=True)
+        name = re.sub(r"[^\w-]+", "_", request.node.name)
+        page.screenshot(path=SCREENSHOTS / f"{name}.png")
+    for session in lab.api("sessions"):
+        lab.api(f"sessions/{session['id']}", "DELETE")
+    context.close()
+    assert not problems, problems
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.when == "call" and report.failed:
+        item.failed = True
+    return report

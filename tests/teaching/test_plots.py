@@ -1,0 +1,95 @@
+"""A figure is checked data that both drawings share."""
+
+import json
+import struct
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.teaching.plots import Axis, Bars, Figure, Label, Line, Points, tick_text, tick_values
+
+LOG = Axis("size", "B", 1, 1e6, "log")
+LINEAR = Axis("time", "s", 0, 10)
+ALL = (
+    Line((1, 10, 1e6), (0, 5, 5), "a line"),
+    Line((10, 10), (0, 5), dashed=True),
+    Points((5, 50), (1, 2), ("first", "second")),
+    Points((500,), (3,), ("strong",), strong=True),
+    Label(100, 9, "a note"),
+)
+
+
+def test_the_spec_is_json_with_every_mark():
+    spec = json.loads(json.dumps(Figure("found", "what it shows", LOG, LINEAR, ALL).spec()))
+    assert [mark["kind"] for mark in spec["marks"]] == ["line", "line", "points", "points", "label"]
+    assert spec["marks"][0] | {"x": [1, 10, 1e6], "label": "a line"} == spec["marks"][0]
+    assert spec["marks"][2]["texts"] == ["first: 5 B, 1 s", "second: 50 B, 2 s"]
+    assert spec["x"]["title"] == "size (B)"
+    assert [text for _, text in spec["x"]["ticks"]] == ["1", "10", "100", "1 k", "10 k", "100 k", "1 M"]
+
+
+def test_bars_take_their_place_from_the_categories():
+    spec = Figure("found", "", Axis("op", categories=("add", "matmul")), LINEAR, (Bars((1, 2)),)).spec()
+    assert spec["x"]["ticks"] == [[0.0, "add"], [1.0, "matmul"]]
+    assert spec["marks"][0]["texts"] == ["add: 1 s", "matmul: 2 s"]
+    assert (spec["x"]["low"], spec["x"]["high"]) == (-0.5, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (lambda: Axis("size", "B", 0, 10, "log"), "low=0"),
+        (lambda: Axis("size", "B", 10, 1), "low < high"),
+        (lambda: Axis("size", "B", 1, 10, "cubic"), "cubic"),
+        (lambda: Figure("f", "", LOG, LINEAR, (Line((1, 2), (1,)),)), "2 x and 1 y"),
+        (lambda: Figure("f", "", LOG, LINEAR, (Points((1,), (1,), ()),)), "one label"),
+        (lambda: Figure("f", "", LOG, LINEAR, (Bars((1,)),)), "category"),
+        (lambda: Figure("f", "", LOG, LINEAR, (Label(1, float("nan"), "x"),)), "finite"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_refused(make, word):
+    with pytest.raises(ValueError, match=word):
+        make()
+
+
+@given(st.floats(-1e12, 1e12), st.floats(1e-6, 1e12))
+def test_linear_ticks_lie_on_the_axis_and_are_few(low, width):
+    if low + width == low or width < abs(low) * 1e-9:
+        return
+    ticks = tick_values(Axis("x", "", low, low + width))
+    assert 2 <= len(ticks) <= 8
+    assert all(low - width * 1e-6 <= tick <= low + width * (1 + 1e-6) for tick in ticks)
+
+
+@given(st.integers(-12, 12), st.integers(1, 20))
+def test_log_ticks_are_powers_of_ten_and_few(exponent, decades):
+    ticks = tick_values(Axis("x", "", 10.0**exponent, 10.0 ** (exponent + decades), "log"))
+    assert ticks[0] == pytest.approx(10.0**exponent)
+    assert 2 <= len(ticks) <= 8
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (0.01, "0.01"), (2.5e12, "2.5 T"), (1e15, "1 P"), (-1000, "−1 k")]
+)
+def test_tick_texts(value, text):
+    assert tick_text(LINEAR, value) == text
+
+
+def test_the_png_is_a_picture_with_ink_on_it():
+    png = Figure("found", "", LOG, LINEAR, ALL).png()
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", png[16:24]) == (640, 400)
+    data, at = b"", 8
+    while at < len(png):
+        (length,) = struct.unpack(">I", png[at : at + 4])
+        data += png[at + 8 : at + 8 + length] if png[at + 4 : at + 8] == b"IDAT" else b""
+        at += 12 + length
+    assert len(set(zlib.decompress(data))) > 10
+    assert Figure("found", "", Axis("op", categories=("a", "b")), LINEAR, (Bars((1, 2)),)).png()[:4] == b"\x89PNG"
+
+
+def test_the_widget_carries_the_spec():
+    figure = Figure("found", "", LOG, LINEAR, ALL)
+    assert figure.widget().spec == figure.spec()

@@ -1,0 +1,1 @@
+"""A unit for tests: cards of each kind, and cards that go wrong."""
