@@ -26,21 +26,27 @@ def run(name: str, on: str = "auto", quick: bool = True) -> Result:
 
     on: "cpu", "cuda", or "auto" (the GPU if torch sees one). quick: few repeats (seconds); else many, with a progress
     bar. Stopping a run returns what was measured until then. Without a kept profile (`course doctor`) a quick one is
-    measured first and stays in memory. Unavailable (a ValueError) without torch, or for "cuda" without CUDA.
+    measured first and stays in memory. In a kernel without torch, "auto" gives a recording, marked as `replayed`.
+    Unavailable (a ValueError) without torch or CUDA where they are asked for, or with neither torch nor a recording.
     """
-    from course_lib.experiments import experiment, registry
+    from course_lib.experiments import experiment, registry, timing
     from course_lib.experiments.progress import bar
 
+    if on == "auto" and recorded(name) and not timing.has_torch():
+        return load(name)
     return experiment.run(registry.get(name), on, quick, iter if quick else bar(name))
 
 
 def here(on: str = "auto"):
     """The measured `hardware.Device` that live predictions use: the kept profile, else a quick one (≤ 3 s) in memory.
 
-    on: "cpu", "cuda", or "auto" (the GPU if torch sees one). Unavailable without torch.
+    on: "cpu", "cuda", or "auto" (the GPU if torch sees one). Without torch: the device of the recording that `run`
+    replays, else Unavailable.
     """
     from course_lib.experiments import profile, timing
 
+    if not timing.has_torch() and recorded("same_flops"):
+        return profile.device(load("same_flops").device)
     return profile.current(timing.resolve_on(on))[0]
 
 

@@ -9,13 +9,17 @@ from course_lib.experiments.errors import Unavailable
 from course_lib.experiments.result import Result
 from course_lib.experiments.table import html_table, paragraph, quantity, text_table
 
+REPLAYED = (
+    "Measured here: nothing. This is a recording, predicted with the recorded machine's own profile; a live run needs "
+    "PyTorch in this kernel, which `make lab` sets up."
+)
 STAND_IN = "h100-sxm"  # whose data sheet speaks for a data-centre GPU until one is recorded
 
 
 @dataclass(frozen=True)
 class Comparison:
     """rows: mappings with `case`, `predicted`, `measured`, `recorded` (None where there is none) and `ratio` = measured
-    / predicted, in `unit`.
+    / predicted, in `unit`; for a replayed recording `measured` is None and the ratio is recorded / predicted.
     """
 
     question: str
@@ -25,7 +29,9 @@ class Comparison:
     notes: tuple[str, ...]
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
-        headings = ["case", "predicted", "measured here", "recorded", "measured / predicted"]
+        live = any(row["measured"] is not None for row in self.rows)
+        ratio = "measured / predicted" if live else "recorded / predicted"
+        headings = ["case", "predicted", "measured here", "recorded", ratio]
         cells = [
             [
                 row["case"],
@@ -52,23 +58,24 @@ class Comparison:
 
 def compare(result: Result, recorded: Result | str | None = None) -> Comparison:
     """The comparison of `result` with a recording; see `Result.compare`."""
-    beside, refused = _find(result.name) if recorded is None else (_given(result.name, recorded), ())
+    if recorded is not None:
+        beside, refused = _given(result.name, recorded), ()
+    else:
+        beside, refused = (result, ()) if result.replayed else _find(result.name)
     other = beside.measured if beside else {}
     rows = tuple(
         units.FrozenDict(
             case=case,
             predicted=result.prediction[case],
-            measured=measured,
+            measured=None if result.replayed else measured,
             recorded=other.get(case),
             ratio=measured / result.prediction[case],
         )
         for case, measured in result.measured.items()
     )
-    here = f"Measured here: {_machine(result)}."
     column = f"Recorded: {_machine(beside)}." if beside else "Recorded: none yet."
     notes = (
-        here,
-        result.provenance["profile"],
+        *((REPLAYED,) if result.replayed else (f"Measured here: {_machine(result)}.", result.provenance["profile"])),
         *result.provenance["notes"],
         column,
         *refused,

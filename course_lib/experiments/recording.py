@@ -1,6 +1,7 @@
 """Recordings: one JSON file for each device, measured in one go, never edited by hand. Reading one needs no torch."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -106,14 +107,14 @@ def recorded(name: str) -> tuple[str, ...]:
 def load(name: str, device: str | None = None) -> Result:
     """The recorded result of experiment `name` on `device`; None takes the first of `recorded(name)`.
 
-    Unavailable where there is none.
+    It is marked as `replayed`, so that nothing calls it measured here. Unavailable where there is none.
     """
     ids = recorded(name)
     good, bad = _all()
     if device is None and ids:
         device = ids[0]
     if device in ids:
-        return Result.from_dict(good[device]["results"][name])
+        return replace(Result.from_dict(good[device]["results"][name]), replayed=True)
     if device is not None and f"{device}.json" in bad:
         raise bad[f"{device}.json"]
     listed = f"Recorded are: {', '.join(ids)}." if ids else "Nothing is recorded yet."

@@ -8,7 +8,7 @@ guards against accidents and hand edits, not against forgery.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from course_lib.accounting import units
 from course_lib.experiments import machine
@@ -39,7 +39,8 @@ class Result:
     columns: what the keys of `rows` mean. quantity: key of the measured column that is compared with the prediction.
     prediction: case -> predicted value, in the unit of `quantity`. raw: timed call -> seconds of every repeat. device:
     the measured profile that the prediction used (peaks in FLOP/s, memory_bandwidth in B/s, call_overhead in s).
-    provenance: versions, threads, date, method, notes.
+    provenance: versions, threads, date, method, notes. replayed: whether this was loaded from a recording; a state of
+    the object, not of the measurement, so it is neither stored nor compared.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Result:
     raw: Mapping[str, tuple[float, ...]]
     device: Mapping
     provenance: Mapping
+    replayed: bool = field(default=False, compare=False)
 
     @property
     def unit(self) -> str:

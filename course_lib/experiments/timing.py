@@ -83,6 +83,15 @@ def _cost(clock: Callable[[], float]) -> float:
     return statistics.median(after - before for before, after in pairwise(readings))
 
 
+def has_torch() -> bool:
+    """Whether torch can be imported in this kernel."""
+    try:
+        need_torch()
+    except Unavailable:
+        return False
+    return True
+
+
 def need_torch():
     """The torch module, or Unavailable with what still works without it."""
     try:

@@ -225,7 +225,7 @@ print(told)
 assert "no PyTorch" in str(told)
 assert "PyTorch is not installed" in told.problem and "\\n" not in told.problem
 try:
-    experiments.run("same_flops")
+    experiments.run("same_flops", on="cpu")
 except ValueError as refusal:
     assert "recordings work without it" in str(refusal)
     assert refusal._render_traceback_() == [str(refusal)]

@@ -331,3 +331,16 @@ def test_device_ids(kind, name, id):
 def test_ids_of_gpus_are_those_of_the_catalogue():
     assert {id for _, id in recording._GPU_IDS} <= set(hardware.names())
     assert set(recording.DATA_CENTRE) <= set(hardware.names())
+
+
+def test_a_recording_is_never_called_measured_here(recordings):
+    keep(recordings, result(entry=GPU))
+    replay = experiments.load("same_flops")
+    comparison = replay.compare()
+    assert [row["measured"] for row in comparison.rows] == [None] * len(replay.rows)
+    assert [row["recorded"] for row in comparison.rows] == list(replay.measured.values())
+    assert "Measured here: nothing. This is a recording" in str(comparison)
+    assert "recorded / predicted" in str(comparison)
+    live = experiments.Result.from_json(replay.to_json())
+    assert not live.replayed, "what is stored says nothing about how it was loaded"
+    assert live.compare().rows[0]["measured"] == next(iter(live.measured.values()))

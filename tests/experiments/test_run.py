@@ -198,3 +198,18 @@ def test_the_machine_is_measured_into_memory_where_no_profile_is_kept(cache_fold
     monkeypatch.setattr(profile, "use", lambda data: monkeypatch.setattr(profile, "_in_memory", data))
     assert experiments.here("cpu").name == kept["cpu"]["name"]
     assert not cache_folder.exists(), "nothing is written"
+
+
+def test_without_torch_a_recording_stands_in(python_without):
+    """In the lesson's own calls; the recording is the one that this repository ships."""
+    code = """
+from course_lib import experiments
+r = experiments.run("same_flops")
+print(r.replayed, r.compare().rows[0]["measured"], experiments.here("cpu").name == r.device["name"])
+try:
+    experiments.run("same_flops", on="cpu")
+except experiments.Unavailable as line:
+    print(str(line).splitlines()[0][:24])
+"""
+    done = python_without({"torch"}, code)
+    assert done.stdout.splitlines() == ["True None True", "PyTorch is not installed"], done.stderr
