@@ -1,0 +1,1 @@
+"""Built from lessons/00_start_here; change it there."""

@@ -1,0 +1,364 @@
+"""Checks of the exercises of Q5: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+
+from fractions import Fraction
+from math import ceil
+
+from course_lib.teaching.check import EXACT, Check
+
+# ---- q05.intensity -------------------------------------------------------------------------------
+
+
+def _intensity(m, k, n, bytes_per_element):
+    # canary-a2b72e9d
+    return 2 * m * k * n / (bytes_per_element * (m * k + k * n + m * n))
+
+
+def _intensity_one_flop(m, k, n, bytes_per_element):
+    # canary-d2b022df
+    return m * k * n / (bytes_per_element * (m * k + k * n + m * n))
+
+
+def _intensity_no_output(m, k, n, bytes_per_element):
+    # canary-d9eee545
+    return 2 * m * k * n / (bytes_per_element * (m * k + k * n))
+
+
+def _intensity_per_element(m, k, n, bytes_per_element):
+    # canary-664a6680
+    return 2 * m * k * n / (m * k + k * n + m * n)
+
+
+def _intensity_upside_down(m, k, n, bytes_per_element):
+    # canary-955ac793
+    return bytes_per_element * (m * k + k * n + m * n) / (2 * m * k * n)
+
+
+def _draw_intensity(rng):
+    return rng.randrange(1, 5000), rng.randrange(64, 5000), rng.randrange(64, 5000), rng.choice([2, 4, 8])
+
+
+# ---- q05.smallest-batch --------------------------------------------------------------------------
+
+
+def _rows(k, n, bytes_per_element, peak, bandwidth, flops_per_multiply_add=2):
+    """Exact number of rows at which the layer's intensity equals the ridge point; None where it never does."""
+    # canary-c14fb355
+    ridge = Fraction(peak) / Fraction(bandwidth) * bytes_per_element
+    room = flops_per_multiply_add * k * n - ridge * (k + n)
+    return ridge * k * n / room if room > 0 else None
+
+
+def _smallest_batch(layers, bytes_per_element, peak, bandwidth):
+    # canary-d8c5b85c
+    exact = [_rows(k, n, bytes_per_element, peak, bandwidth) for k, n in layers]
+    return [None if rows is None else ceil(rows) for rows in exact]
+
+
+def _batch_is_ridge(layers, bytes_per_element, peak, bandwidth):
+    # canary-42511ea1
+    return [ceil(Fraction(peak) / Fraction(bandwidth)) for _ in layers]
+
+
+def _batch_weights_only(layers, bytes_per_element, peak, bandwidth):
+    # canary-7d69c0c0
+    return [ceil(Fraction(peak) / Fraction(bandwidth) * bytes_per_element / 2) for _ in layers]
+
+
+def _batch_without_two(layers, bytes_per_element, peak, bandwidth):
+    # canary-ceea3fdd
+    exact = [_rows(k, n, bytes_per_element, peak, bandwidth, flops_per_multiply_add=1) for k, n in layers]
+    return [None if rows is None else ceil(rows) for rows in exact]
+
+
+def _batch_rounded_down(layers, bytes_per_element, peak, bandwidth):
+    # canary-651b76fa
+    exact = [_rows(k, n, bytes_per_element, peak, bandwidth) for k, n in layers]
+    return [None if rows is None else int(rows) for rows in exact]
+
+
+def _batch_no_ceiling(layers, bytes_per_element, peak, bandwidth):
+    # canary-f2e1fd39
+    ridge = Fraction(peak) / Fraction(bandwidth) * bytes_per_element
+    return [ceil(ridge * k * n / (2 * k * n - ridge * (k + n))) for k, n in layers]
+
+
+def _draw_smallest_batch(rng):
+    """A device, two wide layers and one that never gets there; never a draw whose answer hangs on rounding."""
+    while True:
+        peak, bandwidth = rng.randrange(50, 2500) * 1e12, rng.randrange(500, 8000) * 1e9
+        size = rng.choice([2, 4])
+        layers = [[side, side * rng.choice([1, 2, 4])] for side in rng.sample([32, 4096, 8192, 12288], k=3)]
+        exact = [_rows(k, n, size, peak, bandwidth) for k, n in layers]
+        reached = [float(rows) for rows in exact if rows is not None]
+        if len(reached) == 2 and all(0.01 < rows % 1 < 0.99 and 20 < rows < 20_000 for rows in reached):
+            return layers, size, peak, bandwidth
+
+
+# ---- q05.predict ---------------------------------------------------------------------------------
+
+_SIZE = {"fp32": 4, "bf16": 2}
+
+
+def _times(ops, profile, streams=3, peak_of=None):
+    """(arithmetic, memory) seconds of each operation."""
+    # canary-12c52073
+    for op, shape, dtype in ops:
+        if op == "matmul":
+            m, k, n = shape
+            flops, moved = 2 * m * k * n, _SIZE[dtype] * (m * k + k * n + m * n)
+        else:
+            (flops,) = shape
+            moved = streams * _SIZE[dtype] * flops
+        yield flops / profile["peaks"][peak_of or dtype], moved / profile["memory_bandwidth"]
+
+
+def _predict(ops, profile):
+    # canary-3a6ee9e2
+    return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile))
+
+
+def _predict_flops_only(ops, profile):
+    # canary-9c02b7a4
+    return sum(profile["call_overhead"] + arithmetic for arithmetic, _ in _times(ops, profile))
+
+
+def _predict_bytes_only(ops, profile):
+    # canary-28477bcb
+    return sum(profile["call_overhead"] + memory for _, memory in _times(ops, profile))
+
+
+def _predict_sum(ops, profile):
+    # canary-4bbe1a84
+    return sum(profile["call_overhead"] + sum(pair) for pair in _times(ops, profile))
+
+
+def _predict_max_of_sums(ops, profile):
+    # canary-482eb60e
+    arithmetic, memory = zip(*_times(ops, profile), strict=True)
+    return len(ops) * profile["call_overhead"] + max(sum(arithmetic), sum(memory))
+
+
+def _predict_no_overhead(ops, profile):
+    # canary-b0db7247
+    return sum(max(pair) for pair in _times(ops, profile))
+
+
+def _predict_one_overhead(ops, profile):
+    # canary-028c9133
+    return profile["call_overhead"] + sum(max(pair) for pair in _times(ops, profile))
+
+
+def _predict_fp32_peak(ops, profile):
+    # canary-2898125d
+    return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile, peak_of="fp32"))
+
+
+def _predict_two_streams(ops, profile):
+    # canary-66159fdc
+    return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile, streams=2))
+
+
+# Round numbers near two real machines, so that a learner can check by hand; a check never uses the learner's own machine.
+_LAPTOP = {"peaks": {"fp32": 2e11, "bf16": 4e11}, "memory_bandwidth": 3e10, "call_overhead": 4e-6}
+_SERVER = {"peaks": {"fp32": 2e13, "bf16": 3e14}, "memory_bandwidth": 1.5e12, "call_overhead": 5e-6}
+
+
+def _draw_predict(rng):
+    """A machine and a short model: a compute-bound bf16 product, a memory-bound product and an addition, in any order."""
+    fp32 = rng.randrange(100, 900) * 1e9
+    profile = {
+        "peaks": {"fp32": fp32, "bf16": fp32 * rng.choice([2, 4, 15])},
+        "memory_bandwidth": rng.randrange(40, 90) * 1e9,
+        "call_overhead": rng.randrange(2, 20) * 1e-6,
+    }
+    ops = [
+        ["matmul", [rng.randrange(3000, 4000) for _ in range(3)], "bf16"],
+        [
+            "matmul",
+            [rng.randrange(1, 3), rng.randrange(500, 1500), rng.randrange(500, 1500)],
+            rng.choice(["fp32", "bf16"]),
+        ],
+        ["add", [rng.randrange(1_000_000, 9_000_000)], rng.choice(["fp32", "bf16"])],
+    ]
+    rng.shuffle(ops)
+    return ops, profile
+
+
+# ---- q05.layer-norm-report -----------------------------------------------------------------------
+
+
+def _report(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
+    # canary-e5bce499
+    moved = 2 * rows * cols * bytes_per_element
+    return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 1e9)}
+
+
+def _report_as_given(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
+    # canary-46713278
+    moved = 8 * rows * cols * bytes_per_element
+    return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 2**30)}
+
+
+def _report_bytes_repaired(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
+    # canary-ee520909
+    moved = 2 * rows * cols * bytes_per_element
+    return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 2**30)}
+
+
+def _report_unit_repaired(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
+    # canary-078bebdd
+    moved = 8 * rows * cols * bytes_per_element
+    return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 1e9)}
+
+
+def _report_read_only(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
+    # canary-5d709a01
+    moved = rows * cols * bytes_per_element
+    return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 1e9)}
+
+
+def _draw_report(rng):
+    rows, cols, size = rng.randrange(64, 8192), rng.choice([768, 1024, 4096]), rng.choice([2, 4])
+    bandwidth = rng.choice([900, 1555, 2039, 3350])
+    return rows, cols, size, 2 * rows * cols * size / (bandwidth * 1e9) / rng.uniform(0.1, 0.9), bandwidth
+
+
+CHECKS = [
+    Check(
+        id="q05.intensity",
+        points=2,
+        signature="arithmetic_intensity(m, k, n, bytes_per_element)",
+        public=[(4096, 4096, 4096, 2), (1, 4096, 4096, 2), (128, 768, 3072, 4)],
+        generate=_draw_intensity,
+        reference=_intensity,
+        wrong={
+            "one FLOP": (
+                _intensity_one_flop,
+                "You counted one FLOP for each multiply-add. A multiplication and an addition are two.",
+            ),
+            "no output": (
+                _intensity_no_output,
+                "You left out the bytes of the result: it has to be written to memory too.",
+            ),
+            "per element": (
+                _intensity_per_element,
+                "This is FLOPs per element. Each element is `bytes_per_element` bytes, and intensity is per byte.",
+            ),
+            "upside down": (_intensity_upside_down, "This is bytes per FLOP: the fraction stands upside down."),
+        },
+    ),
+    Check(
+        id="q05.smallest-batch",
+        points=3,
+        signature="smallest_compute_bound_rows(layers, bytes_per_element, peak, bandwidth)",
+        public=[
+            ([[4096, 4096], [256, 256]], 2, 989e12, 3.35e12),
+            ([[4096, 16384], [64, 4096], [12288, 12288]], 2, 312e12, 1.555e12),
+            ([[1024, 1024], [16, 16]], 4, 19.5e12, 1.555e12),
+        ],
+        generate=_draw_smallest_batch,
+        reference=_smallest_batch,
+        same=EXACT,
+        wrong={
+            "the ridge point": (
+                _batch_is_ridge,
+                "You returned the ridge point itself. That is right only if nothing but 2-byte weights travelled; the rows travel too.",
+            ),
+            "weights only": (
+                _batch_weights_only,
+                "You counted the bytes of the weights only. The rows travel as well, in and out, and hold the intensity down.",
+            ),
+            "without the two": (
+                _batch_without_two,
+                "A product does 2·m·k·n FLOPs; it looks as if the 2 is missing.",
+            ),
+            "rounded down": (
+                _batch_rounded_down,
+                "One row too few: at this number of rows the intensity is still just below the ridge point. Round up.",
+            ),
+            "no ceiling": (
+                _batch_no_ceiling,
+                "A negative number of rows is the formula's way of saying *never*: however many rows there are, the intensity stays below the ridge point. Return `None` there.",
+            ),
+        },
+    ),
+    Check(
+        id="q05.predict",
+        points=4,
+        signature="predict_seconds(ops, profile)",
+        public=[
+            ([["matmul", [1024, 1024, 1024], "fp32"]], _LAPTOP),
+            ([["matmul", [1, 1024, 1024], "bf16"], ["add", [1_000_000], "fp32"]], _LAPTOP),
+            (
+                [
+                    ["matmul", [2048, 4096, 4096], "bf16"],
+                    ["add", [8_388_608], "bf16"],
+                    ["matmul", [1, 4096, 4096], "bf16"],
+                ],
+                _SERVER,
+            ),
+        ],
+        generate=_draw_predict,
+        reference=_predict,
+        wrong={
+            "FLOPs only": (
+                _predict_flops_only,
+                "Your time follows the FLOPs alone. Additions and products with few rows wait for memory.",
+            ),
+            "bytes only": (
+                _predict_bytes_only,
+                "Your time follows the bytes alone. Large products wait for arithmetic.",
+            ),
+            "sum for max": (
+                _predict_sum,
+                "You added the time of the arithmetic and that of the memory. Within an operation they overlap in this model: the larger one decides.",
+            ),
+            "max of sums": (
+                _predict_max_of_sums,
+                "You took one maximum over the whole model. Operations run one after another, so the time is a sum of maxima, one for each operation.",
+            ),
+            "no overhead": (
+                _predict_no_overhead,
+                "The cost of the calls is missing: it is paid for each operation, whatever its size.",
+            ),
+            "one overhead": (
+                _predict_one_overhead,
+                "You paid the overhead once. Each operation is a call of its own and pays it.",
+            ),
+            "fp32 peak": (
+                _predict_fp32_peak,
+                "You divided by the fp32 peak throughout. Bytes and peak must belong to the dtype of the operation.",
+            ),
+            "two streams": (
+                _predict_two_streams,
+                "An addition reads two vectors and writes one: three streams of bytes, not two.",
+            ),
+        },
+    ),
+    Check(
+        id="q05.layer-norm-report",
+        points=3,
+        signature="layer_norm_report(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s)",
+        public=[(128, 4096, 4, 14.5e-6, 1500), (8192, 768, 2, 20e-6, 1555)],
+        generate=_draw_report,
+        reference=_report,
+        wrong={
+            "as given": (
+                _report_as_given,
+                "This still computes what the given function computes. It has two faults: one in the bytes, one in a unit.",
+            ),
+            "unit left": (
+                _report_bytes_repaired,
+                "The bytes are right now. The other fault is a unit: data sheets give bandwidth in GB/s, and a GB is 10⁹ bytes.",
+            ),
+            "bytes left": (
+                _report_unit_repaired,
+                "The unit is right now. The bytes are still four times what a LayerNorm must move: read the input once, write the output once.",
+            ),
+            "read only": (
+                _report_read_only,
+                "You counted the reading only. The result is written back to memory as well.",
+            ),
+        },
+    ),
+]

@@ -1,0 +1,204 @@
+"""Claims on trial in Q5: each function decides one claim by computing it and returns the verdict with its evidence."""
+
+from dataclasses import replace
+from math import ceil, sqrt
+
+from course_lib.accounting import flops, hardware, roofline
+from course_lib.teaching.verdict import Verdict
+
+A100 = "a100-40-sxm"
+
+
+def _ruling(*tests: bool) -> str:
+    return "holds" if all(tests) else "fails"
+
+
+def s002_18() -> Verdict:
+    """Pairs of operations with ten times the FLOPs, on one device: where do the ratios of their times lie?"""
+
+    def layer(rows):
+        return roofline.matmul(rows, 4096, 4096, dtype="bf16")
+
+    product = roofline.matmul(4096, 4096, 4096, dtype="bf16")
+    adds = roofline.elementwise(10 * product.flops, reads=2, writes=1, flops_per_element=1, dtype="bf16")
+    pairs = {
+        "Linear 4096→4096, 1 → 10 rows": (layer(1), layer(10)),
+        "the same, 100 → 1,000 rows": (layer(100), layer(1_000)),
+        "the same, 2,000 → 20,000 rows": (layer(2_000), layer(20_000)),
+        "a 4096³ product → additions with ten times its FLOPs": (product, adds),
+    }
+    assert all(big.flops == 10 * small.flops for small, big in pairs.values())
+    ratios = {name: big.on("h100-sxm").seconds / small.on("h100-sxm").seconds for name, (small, big) in pairs.items()}
+    ruling = _ruling(all(2 <= ratio <= 5 for ratio in ratios.values()))
+    return Verdict(ruling, {name: f"×{ratio:,.1f} the time" for name, ratio in ratios.items()})
+
+
+def s002_03() -> Verdict:
+    ridge = roofline.ridge_point(A100, "fp16")
+    places = {n: op.on(A100) for n in (256, 512, 1024, 4096) for op in [roofline.matmul(n, n, n, dtype="fp16")]}
+    crossing = next(n for n in range(1, 4096) if roofline.matmul(n, n, n, dtype="fp16").intensity >= ridge)
+    evidence = {f"n = {n}": f"{p.intensity:.0f} FLOP/B, {p.bound}-bound" for n, p in places.items()}
+    ruling = _ruling(places[256].bound == "compute", places[4096].bound == "memory")
+    return Verdict(
+        ruling, {**evidence, "A100 ridge point": f"{ridge:.0f} FLOP/B", "compute-bound from": f"n = {crossing}"}
+    )
+
+
+def s004_007() -> Verdict:
+    op = roofline.matmul(4096, 4096, 4096, dtype="fp16")
+    place = op.on(A100)
+    evidence = {
+        "FLOPs": f"{op.flops / 1e9:.1f} GFLOP",
+        "bytes": f"{op.bytes / 1e6:.1f} MB",
+        "intensity": f"{op.intensity:.0f} FLOP/B",
+        "bound": place.bound,
+    }
+    return Verdict(_ruling(round(op.bytes / 1e6) == 201, round(op.intensity) == 685), evidence)
+
+
+def s004_009() -> Verdict:
+    rows, cols, fp32 = 128, 4096, 4
+    reported = (
+        145e9  # FLOP/s, as the notes measured it, at their 1/8 FLOP per byte of 16.8 MB, that is 4 FLOPs an element
+    )
+    op = roofline.elementwise(rows * cols, reads=1, writes=1, flops_per_element=4, dtype="fp32")
+    roof = replace(hardware.load(A100), memory_bandwidth=1.5e12).memory_bandwidth * op.intensity
+    share = reported / roof
+    evidence = {
+        "elements": f"{rows * cols:,}",
+        "bytes that must move": f"{rows * cols * fp32 * 2 / 1e6:.1f} MB",
+        "roof at 1.5 TB/s": f"{roof / 1e9:.0f} GFLOP/s",
+        "145 GFLOP/s is": f"{share:.0%} of the roof",
+    }
+    return Verdict(_ruling(abs(share - 0.77) < 0.05), evidence)
+
+
+def s002_01() -> Verdict:
+    """A convolution as small CNNs have it, against what an A100 needs to be busy."""
+    side, channels, multiprocessors = 56, 64, 108  # A100: 108 multiprocessors (NVIDIA A100 whitepaper, 2020)
+    count = flops.conv2d(in_channels=channels, out_channels=channels, kernel=3, out_height=side, out_width=side)
+    seconds = count / hardware.load(A100).peak("fp16")
+    tiles = ceil(side * side / 128) * ceil(channels / 128)
+    evidence = {
+        "FLOPs": f"{count / 1e6:.0f} MFLOP",
+        "arithmetic at the A100's fp16 peak": f"{seconds * 1e6:.2f} µs",
+        "output tiles of 128 × 128": tiles,
+        "multiprocessors of an A100": multiprocessors,
+    }
+    return Verdict(_ruling(tiles >= multiprocessors), evidence)
+
+
+def s002_02() -> Verdict:
+    rows, width = 64 * 1024, 4096
+    op = roofline.matmul(rows, width, width, dtype="fp16")
+    place = op.on(A100)
+    evidence = {
+        "rows of each product": f"{rows:,}",
+        "intensity of a 4096 → 4096 product": f"{place.intensity:,.0f} FLOP/B",
+        "A100 ridge point": f"{place.ridge:.0f} FLOP/B",
+        "bound": place.bound,
+    }
+    return Verdict(_ruling(place.bound == "memory"), evidence)
+
+
+def s002_05() -> Verdict:
+    a100, v100 = hardware.load(A100), hardware.load("v100-sxm2")
+    evidence = {
+        "A100 FP32": f"{a100.peak('fp32') / 1e12:.1f} TFLOP/s",
+        "A100 40 GB bandwidth": f"{a100.memory_bandwidth / 1e9:,.0f} GB/s",
+        "V100 bandwidth": f"{v100.memory_bandwidth / 1e9:,.0f} GB/s",
+    }
+    return Verdict(_ruling(abs(a100.memory_bandwidth / 900e9 - 1) < 0.05), evidence)
+
+
+def s002_06() -> Verdict:
+    shapes = {
+        "4096 × 4096 × 4096, fp32": roofline.matmul(4096, 4096, 4096, dtype="fp32"),
+        "256 × 256 × 256, fp32": roofline.matmul(256, 256, 256, dtype="fp32"),
+        "4096 × 4096 × 4096, fp16": roofline.matmul(4096, 4096, 4096, dtype="fp16"),
+        "1 × 4096 × 4096, fp32": roofline.matmul(1, 4096, 4096, dtype="fp32"),
+    }
+    ruling = _ruling(all(abs(op.intensity - 2) < 0.5 for op in shapes.values()))
+    return Verdict(ruling, {name: f"{op.intensity:,.1f} FLOP/B" for name, op in shapes.items()})
+
+
+def s002_07() -> Verdict:
+    needed = 20e12 / 2
+    return Verdict(_ruling(needed == 10e12), {"20e12 / 2": f"{needed / 1e12:.0f} TB/s"})
+
+
+def s002_08() -> Verdict:
+    as_written = 900e9 / 10e13
+    evidence = {"900e9 / 10e13": f"{as_written:.1%}", "900e9 / 10e12": f"{900e9 / 10e12:.1%}"}
+    return Verdict(_ruling(round(as_written, 2) == 0.09), evidence)
+
+
+def s002_14() -> Verdict:
+    """The n × n × d products of one head, with the recomputation of Dao et al. 2022, algorithm 4, line 11."""
+    n, d = 1024, 64
+    scores, values = flops.matmul(n, d, n), flops.matmul(n, n, d)
+    forward = fused_forward = scores + values
+    backward = 2 * scores + 2 * values  # the gradients of Q and K, of the probabilities and of V
+    fused_backward = backward + scores  # the scores were never stored
+    training = (fused_forward + fused_backward) / (forward + backward)
+    evidence = {
+        "forward, fused ÷ standard": f"{fused_forward / forward:.2f}",
+        "forward and backward, fused ÷ standard": f"{training:.2f}",
+    }
+    ruling = "holds" if training == 1 else "holds-if"
+    return Verdict(ruling, evidence, "It holds for the forward pass only.")
+
+
+def s004_006() -> Verdict:
+    stated = {"fp32": 13, "fp16": 208}
+    at_1500 = replace(hardware.load(A100), memory_bandwidth=1.5e12)
+    evidence = {}
+    for dtype in stated:
+        evidence[f"{dtype} at 1.5 TB/s"] = f"{roofline.ridge_point(at_1500, dtype):.1f}"
+        evidence[f"{dtype}, A100 40 GB"] = f"{roofline.ridge_point(A100, dtype):.1f}"
+        evidence[f"{dtype}, A100 80 GB"] = f"{roofline.ridge_point('a100-80-sxm', dtype):.1f}"
+    as_stated = all(round(roofline.ridge_point(at_1500, d)) == ridge for d, ridge in stated.items())
+    by_data_sheet = all(round(roofline.ridge_point(A100, d)) == ridge for d, ridge in stated.items())
+    ruling = "holds" if by_data_sheet else "holds-if" if as_stated else "fails"
+    return Verdict(ruling, evidence, "It holds if the bandwidth is 1.5 TB/s.")
+
+
+def s004_008() -> Verdict:
+    add = roofline.elementwise(100_000_000, reads=2, writes=1, flops_per_element=1, dtype="fp32")
+    roof = 1.5e12 * add.intensity
+    evidence = {"intensity": f"1/{1 / add.intensity:.0f} FLOP/B", "roof at 1.5 TB/s": f"{roof / 1e9:.0f} GFLOP/s"}
+    return Verdict(_ruling(round(1 / add.intensity) == 12, round(roof / 1e9) == 125), evidence)
+
+
+def s004_011() -> Verdict:
+    n, fp16 = 4096, 2
+    compulsory = roofline.matmul(n, n, n, dtype="fp16").bytes
+    without_reuse = 2 * n**3 * fp16
+    evidence = {"each element once": f"{compulsory / 1e6:.1f} MB", "no reuse": f"{without_reuse / 1e9:.0f} GB"}
+    return Verdict(_ruling(abs(without_reuse / 100e6 - 1) < 0.05), evidence)
+
+
+def s004_012() -> Verdict:
+    n = 4096
+
+    def stated(cache):
+        return 3 * n * sqrt(cache)
+
+    def hong_kung(cache):
+        return 2 * n**3 / sqrt(cache)
+
+    small, large = 1_000_000, 4_000_000  # elements of cache
+    evidence = {
+        "stated, cache of 1 M → 4 M elements": f"{stated(small):,.0f} → {stated(large):,.0f} elements",
+        "Hong and Kung, the same caches": f"{hong_kung(small):,.0f} → {hong_kung(large):,.0f} elements",
+        "each element once": f"{3 * n * n:,} elements",
+    }
+    return Verdict(_ruling(stated(large) <= stated(small)), evidence)
+
+
+def s004_026() -> Verdict:
+    def attention(context, head_dim=64):
+        return flops.matmul(context, head_dim, context) + flops.matmul(context, context, head_dim)
+
+    growth = attention(8192) / attention(4096)
+    return Verdict(_ruling(growth < 4), {"FLOPs, context 4096 → 8192": f"×{growth:.0f}, fused or not"})

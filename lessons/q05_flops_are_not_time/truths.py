@@ -1,0 +1,53 @@
+"""The truth of each prediction card of Q5, computed when a learner reveals it."""
+
+from math import log
+
+from course_lib import experiments
+from course_lib.accounting import hardware, roofline
+from course_lib.experiments.timing import measure
+
+WIDTH = 4096  # the layer that the lesson follows: Linear(4096 -> 4096)
+
+
+def _layer_seconds(rows: int) -> float:
+    return roofline.matmul(rows, WIDTH, WIDTH, dtype="bf16").on("h100-sxm").seconds
+
+
+def linear_1_to_100() -> float:
+    return _layer_seconds(100) / _layer_seconds(1)
+
+
+def linear_100_to_10000() -> float:
+    return _layer_seconds(10_000) / _layer_seconds(100)
+
+
+def where_the_bound_changes() -> float:
+    """Smallest number of rows whose intensity reaches the ridge point, by trying them."""
+    ridge = roofline.ridge_point("h100-sxm", "bf16")
+    return next(
+        rows for rows in range(1, WIDTH) if roofline.matmul(rows, WIDTH, WIDTH, dtype="bf16").intensity >= ridge
+    )
+
+
+def gemm_or_adds() -> float:
+    here = experiments.here("cpu")
+    product = roofline.matmul(512, 512, 512, dtype="fp32")
+    adds = roofline.elementwise(product.flops, reads=2, writes=1, flops_per_element=1, dtype="fp32")
+    return adds.on(here).seconds / product.on(here).seconds
+
+
+def zeros() -> str:
+    """Times a 512-row product with dense weights and with 90 % zeros, and names the choice nearest to the ratio."""
+    import torch
+
+    rows, dense, out = torch.randn(512, 1024), torch.randn(1024, 1024), torch.empty(512, 1024)
+    pruned = dense * (torch.rand_like(dense) > 0.9)
+    full = measure(lambda: torch.mm(rows, dense, out=out), seconds=0.04).median
+    zeroed = measure(lambda: torch.mm(rows, pruned, out=out), seconds=0.04).median
+    speedup = {"the-same": 1, "twice-as-fast": 2, "ten-times-faster": 10}
+    return min(speedup, key=lambda choice: abs(log(full / zeroed / speedup[choice])))
+
+
+def wish_for_bandwidth() -> float:
+    peak = hardware.load("h100-sxm").peak("bf16")
+    return peak / roofline.matmul(128, WIDTH, WIDTH, dtype="bf16").intensity / 1e12
