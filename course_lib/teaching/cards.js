@@ -22,6 +22,14 @@ function radios(parent, legend, options, name) {
 const checked = (inputs) => inputs.find((input) => input.checked)?.value ?? "";
 const check = (inputs, value) => inputs.forEach((input) => (input.checked = input.value === value));
 
+// The number that stands alone in a box, as Python reads it; NaN for all else, a fraction or a unit among it.
+function plainNumber(text) {
+  const bare = text.trim().replaceAll("−", "-");
+  return /^[+-]?([1-9]\d{0,2}(,\d{3})+|\d+)?(\.\d*)?(e[+-]?\d+)?$/i.test(bare) && /^\D*\d/.test(bare)
+    ? parseFloat(bare.replaceAll(",", ""))
+    : NaN;
+}
+
 // A box with its unit and, where the card has a range, a slider that fills it and follows it. The slider starts without a value.
 function numberInput(form, face) {
   const line = make(form, "label", { class: "line" });
@@ -36,20 +44,21 @@ function numberInput(form, face) {
   const range = make(slide, "input", { type: "range", min: 0, max: values.length - 1, step: 1, value: 0 });
   const shown = make(slide, "span", { class: "shown", "aria-hidden": "true" });
   const size = (value) => (log ? Math.log(value) : value);
-  const paint = (index) => {
-    range.classList.toggle("unset", index < 0);
-    range.value = Math.max(index, 0);
-    shown.textContent = index < 0 ? "–" : texts[index];
-    range.setAttribute("aria-valuetext", index < 0 ? unset : texts[index]);
-  };
+  // The nearest stop; a number between two stops stands in the box alone, and the slider says that number.
   const follow = () => {
-    const typed = size(parseFloat(box.value.replaceAll(",", "")));
-    const distance = values.map((value) => Math.abs(size(value) - typed));
-    paint(distance.indexOf(Math.min(...distance)));
+    const typed = plainNumber(box.value);
+    const set = Number.isFinite(size(typed));
+    const distance = values.map((value) => Math.abs(size(value) - size(typed)));
+    const index = set ? distance.indexOf(Math.min(...distance)) : 0;
+    const exact = set && plainNumber(boxes[index]) === typed;
+    range.classList.toggle("unset", !set);
+    range.value = index;
+    shown.textContent = exact ? texts[index] : set ? "" : "–";
+    range.setAttribute("aria-valuetext", exact ? texts[index] : set ? `${box.value.trim()} ${face.unit}` : unset);
   };
   range.addEventListener("input", () => {
     box.value = boxes[range.value];
-    paint(Number(range.value));
+    follow();
   });
   box.addEventListener("input", follow);
   const set = (text) => {

@@ -95,6 +95,10 @@ def parse_card(id: str, folder: str, table: Mapping[str, Any]) -> Card:
         return table[name]
 
     kind = need("kind", str)
+    if "docket" in table and not (kind == "claim" and isinstance(table["docket"], bool)):
+        raise CardError(
+            f"The card {id} has docket={table['docket']!r} in cards.toml; only a claim has it, true or false."
+        )
     common = {
         "id": id,
         "folder": folder,
@@ -153,8 +157,9 @@ def _ids(unit: str) -> list[str]:
 
 # ---- A typed number ----------------------------------------------------------------------------------------------
 
-_NUMBER = r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:[eE][+-]?\d+)?"
+_NUMBER = r"[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:[eE][+-]?\d+)?"
 _TYPED = re.compile(rf"(?P<top>{_NUMBER})\s*(?:/\s*(?P<bottom>{_NUMBER}))?\s*(?P<unit>[^\d\s.,+\-^*/=<>~].*)?")
+_DECIMAL_COMMA = re.compile(r"(?<![\d.,])(\d+),(\d+)(?![\d.,])")
 _PREFIXES = {
     "n": 1e-9,
     "µ": 1e-6,
@@ -175,15 +180,18 @@ _COUNTS = {prefix: _PREFIXES[prefix] for prefix in ("k", "M", "G", "T")}
 
 def parse_number(typed: str, unit: str = "", scale: str = "log") -> float:
     """The number that a learner typed, in the card's unit: "3e9", "1/3", "1,000", "3 GB" (with the card's unit, or the
-    same unit under another SI prefix). ValueError with one line that says what the box reads.
+    same unit under another SI prefix). A comma groups thousands. ValueError with one line that says what the box reads.
     """
     typed = typed.strip()
     text = typed.replace("−", "-")
     if unit in ("×", "$"):  # these are also written before the number
         text = text.removeprefix(unit).removeprefix("x" if unit == "×" else "").lstrip()
     match = _TYPED.fullmatch(text)
-    value = _value(match["top"], match["bottom"]) if match else None
+    value = _value(match)
     if value is None:
+        pointed, commas = _DECIMAL_COMMA.subn(r"\1.\2", text)
+        if commas == 1 and _value(_TYPED.fullmatch(pointed)) is not None:
+            raise ValueError(f"Write {pointed} with a point.")
         raise ValueError(f"“{typed}” is not a number that this box reads. Write it like 1200, 1,200, 1.2e3 or 1/3.")
     factor = _factor((match["unit"] or "").strip(), unit)
     if factor is None:
@@ -198,10 +206,13 @@ def parse_number(typed: str, unit: str = "", scale: str = "log") -> float:
     return value
 
 
-def _value(top: str, bottom: str | None) -> float | None:
+def _value(match: re.Match | None) -> float | None:
+    """What a match of `_TYPED` is worth without its unit; None without a match or without digits."""
+    if match is None:
+        return None
     try:
-        value = float(top.replace(",", ""))
-        divisor = 1.0 if bottom is None else float(bottom.replace(",", ""))
+        value = float(match["top"].replace(",", ""))
+        divisor = 1.0 if match["bottom"] is None else float(match["bottom"].replace(",", ""))
     except ValueError:
         return None
     return value / divisor if divisor else math.inf
@@ -406,15 +417,22 @@ def corrected(card: Card, verdict: Verdict) -> str:
         return card.corrected
 
 
-def _claim_answer(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
-    verdict = found.verdict
-    evidence = [
+def evidence(verdict: Verdict) -> list[tuple[str, str]]:
+    """What was computed for a ruling, as (label, value) texts."""
+    return [
         (label, value if isinstance(value, str) else markup.number(value)) for label, value in verdict.evidence.items()
     ]
+
+
+def _claim_answer(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
+    verdict = found.verdict
+    computed = evidence(verdict)
+    said = "Said in full:" if verdict.ruling == "holds" else "Said correctly:"
     return [
-        f"<p><strong>{_RULED[verdict.ruling]}</strong> {html.escape(verdict.because)} {_VOTED[guesses[0].value]}</p>",
-        markup.table(("evidence", "computed just now"), evidence) if evidence else "",
-        f"<p><strong>Said correctly:</strong></p>{markup.markdown(corrected(card, verdict))}",
+        f"<p><strong>{_RULED[verdict.ruling]}</strong> {_VOTED[guesses[0].value]}</p>",
+        f"<p>{html.escape(verdict.because)}</p>" if verdict.because else "",
+        markup.table(("evidence", "computed just now"), computed) if computed else "",
+        f"<p><strong>{said}</strong></p>{markup.markdown(corrected(card, verdict))}",
     ]
 
 

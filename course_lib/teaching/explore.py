@@ -7,6 +7,7 @@ state.
 
 import html
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +66,7 @@ def roofline(device="h100-sxm", dtype="bf16", m=1, k=4096, n=4096, ops: Iterable
     if is_static():
         return StaticExplorer(start, first)
     try:
-        return Explorer(_roofline_controls(devices, start), view)
+        return Explorer(*_roofline_controls(devices, start), view)
     except ImportError as error:
         return StaticExplorer(start, first, NO_WIDGETS.format(package=error.name))
 
@@ -169,7 +170,8 @@ def _within(value, name: str, most: int) -> int:
     return value
 
 
-def _roofline_controls(devices: Mapping[str, hardware.Device], start: Mapping[str, Any]) -> dict[str, Any]:
+def _roofline_controls(devices: Mapping[str, hardware.Device], start: Mapping[str, Any]) -> tuple[dict[str, Any], list]:
+    """The controls by name, and all that stands in the bar: m has a slider beside its box."""
     import ipywidgets
 
     from course_lib.teaching.slider import Slider
@@ -186,17 +188,24 @@ def _roofline_controls(devices: Mapping[str, hardware.Device], start: Mapping[st
     dtype = ipywidgets.Dropdown(
         options=dtypes(start["device"]), value=start["dtype"], description="dtype", layout={"width": "220px"}
     )
-    steps = sorted({*ROW_STEPS, start["m"]})
-    rows = Slider("Rows m", steps, [f"{step:,}" for step in steps], start["m"], layout={"width": "100%"})
-    sides = {
-        side: ipywidgets.BoundedIntText(
-            value=start[side], min=1, max=MAX_SIDE, description=side, layout={"width": "190px"}
-        )
-        for side in ("k", "n")
+    boxes = {
+        name: ipywidgets.BoundedIntText(value=start[name], min=1, max=most, description=name, layout={"width": width})
+        for name, most, width in (("m", MAX_ROWS, "140px"), ("k", MAX_SIDE, "190px"), ("n", MAX_SIDE, "140px"))
     }
+    rows = boxes["m"]
+    slider = Slider("Rows m", ROW_STEPS, [f"{step:,}" for step in ROW_STEPS], _stop(start["m"]))
+    slider.add_class("course-boxed")
 
-    for second in (dtype, sides["n"]):  # on its line of controls
+    for second in (dtype, rows, boxes["n"]):  # on its line of controls
         second.add_class("course-later")
+
+    def slide(change):
+        """Move the box to the slider's stop, unless the slider only came to the stop below the box."""
+        if change.new != _stop(rows.value):
+            rows.value = change.new
+
+    slider.observe(slide, "value")
+    rows.observe(lambda change: setattr(slider, "value", _stop(change.new)), "value")
 
     def follow(change):
         """Another device: keep the dtype where it has it, else take the first that it has."""
@@ -206,16 +215,24 @@ def _roofline_controls(devices: Mapping[str, hardware.Device], start: Mapping[st
         dtype.value = kept
 
     device.observe(follow, "value")
-    return {"device": device, "dtype": dtype, "m": rows, **sides}
+    controls = {"device": device, "dtype": dtype, **boxes}
+    return controls, [device, dtype, slider, *boxes.values()]
+
+
+def _stop(m: int) -> int:
+    """The slider's stop at m, or the nearest below."""
+    return ROW_STEPS[bisect_right(ROW_STEPS, m) - 1]
 
 
 # ---- The frame ---------------------------------------------------------------------------------------------------
 
 
 class Explorer:
-    """Live controls, a plot and a line of numbers. `view` maps the controls' values, by name, to what is shown."""
+    """Live controls, a plot and a line of numbers. `view` maps the controls' values, by name, to what is shown; `bar`
+    are the widgets that stand above the plot.
+    """
 
-    def __init__(self, controls: Mapping[str, Any], view: Callable[[Mapping[str, Any]], View]):
+    def __init__(self, controls: Mapping[str, Any], bar: Iterable, view: Callable[[Mapping[str, Any]], View]):
         import ipywidgets
 
         self._controls = dict(controls)
@@ -229,8 +246,8 @@ class Explorer:
         self.again.on_click(lambda _: self.reset())
         for control in self._controls.values():
             control.observe(lambda _: self._draw(), "value")
-        bar = ipywidgets.HBox([*self._controls.values(), self.again], layout={"flex_flow": "row wrap"})
-        self.widget = ipywidgets.VBox([bar, self.plot, self.numbers])
+        top = ipywidgets.HBox([*bar, self.again], layout={"flex_flow": "row wrap"})
+        self.widget = ipywidgets.VBox([top, self.plot, self.numbers])
         self.widget.add_class("course-explorer")
         self._show(first)
 

@@ -231,7 +231,7 @@ SURE = {"guess": "a guess", "fairly": "fairly sure", "very": "very sure"}  # how
 @dataclass(frozen=True)
 class UnitProgress:
     """One unit: its cards, how many were committed and revealed, how far off the revealed numbers were, and its
-    checks.
+    checks. Claims that stand only on the docket are no cards here; a check still at its stub is not tried.
     """
 
     unit: str
@@ -305,30 +305,32 @@ def _prefix(id: str) -> str:
 
 
 def _unit_progress(prefix: str, unit: str, events: list[dict]) -> UnitProgress:
-    mine = [event for event in events if _prefix(event["id"]) == prefix]
-    ids = {kind: {event["id"] for event in mine if event["kind"] == kind} for kind in ("guess", "reveal", "check")}
+    tables = _card_tables(unit)
+    docket = {id for id, table in tables.items() if table.get("docket") is True}
+    mine = [event for event in events if _prefix(event["id"]) == prefix and event["id"] not in docket]
+    ids = {kind: {event["id"] for event in mine if event["kind"] == kind} for kind in ("guess", "reveal")}
+    outcomes = [(event["id"], event["payload"].get("outcome")) for event in mine if event["kind"] == "check"]
     off = [
         abs(decades)
         for event in _first(mine, "reveal").values()
         if (decades := _float(event["payload"].get("decades"))) is not None
     ]
-    passed = {event["id"] for event in mine if event["kind"] == "check" and event["payload"].get("passed") is True}
     return UnitProgress(
         unit,
-        _card_count(unit),
+        len(tables) - len(docket),
         len(ids["guess"]),
         len(ids["reveal"]),
         median(off) if off else None,
-        len(ids["check"]),
-        len(passed),
+        len({id for id, outcome in outcomes if outcome != "stub"}),
+        len({id for id, outcome in outcomes if outcome == "right"}),
     )
 
 
-def _card_count(unit: str) -> int:
+def _card_tables(unit: str) -> Mapping[str, Mapping[str, Any]]:
     try:
-        return len(units.cards(unit)) if unit in units.names() else 0
+        return units.cards(unit) if unit in units.names() else {}
     except ValueError:  # a cards file that cannot be read has its own line where a card is shown
-        return 0
+        return {}
 
 
 def _calibration(events: list[dict], sure: str) -> tuple[int, int]:

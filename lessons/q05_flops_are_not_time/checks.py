@@ -319,7 +319,7 @@ CHECKS = [
             ),
             "no overhead": (
                 _predict_no_overhead,
-                "The cost of the calls is missing: it is paid for each operation, whatever its size.",
+                "The cost of the calls is missing, or hidden inside the maximum. It is paid for each operation, whatever its size, and overlaps with nothing.",
             ),
             "one overhead": (
                 _predict_one_overhead,

@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
 LESSON = "notebooks/q05_flops_are_not_time.ipynb"
 CARD = 'card("q05.linear-1-to-100")'
+DOCKET = 'verdicts("q05")'
 IMPORTS = "from course_lib import"
 
 # The contrast of every text in an element against what is behind it, as WCAG 2.2 defines it (disabled controls exempt).
@@ -116,6 +117,31 @@ def test_a_card_is_committed_and_revealed_by_keyboard_and_comes_back(open_notebo
     assert again.get_by_role("button", name="Commit").is_disabled()
 
 
+def test_the_slider_of_a_card_never_contradicts_its_box(open_notebook):
+    notebook = open_notebook(LESSON)
+    notebook.run_cells(IMPORTS, CARD)
+    card = notebook.show(".course-card")
+    box, slider = card.get_by_label("Your guess:"), card.get_by_role("slider", name="or slide:")
+    for typed, said, shown in [
+        ("100", "100 ×", "100 ×"),
+        ("123.4", "123.4 ×", ""),
+        ("1e9", "1e9 ×", ""),
+        ("1/3", "not set", "–"),
+        ("0,250", "not set", "–"),
+        ("0", "not set", "–"),
+        ("", "not set", "–"),
+        ("0,25", "not set", "–"),
+    ]:
+        box.fill(typed)
+        assert (slider.get_attribute("aria-valuetext"), card.locator(".shown").text_content()) == (said, shown)
+    card.get_by_label("very sure").click()
+    card.get_by_role("button", name="Commit").click()
+    card.get_by_text("Write 0.25 with a point.").wait_for()
+    assert (box.input_value(), slider.get_attribute("aria-valuetext")) == ("0,25", "not set")
+    slider.press("End")
+    assert card.locator(".shown").text_content() == slider.get_attribute("aria-valuetext") != "not set"
+
+
 def test_a_guess_typed_while_the_kernel_works_is_committed_whole(open_notebook):
     notebook = open_notebook(LESSON)
     notebook.run_cells(IMPORTS, CARD)
@@ -155,6 +181,17 @@ def test_the_explorers_slider_moves_the_picture_by_keyboard(open_notebook):
     assert slider.get_attribute("aria-valuetext") == "65,536"
     assert "compute-bound" in picture.locator("desc").text_content()
     assert explorer.bounding_box()["height"] == height
+    box = explorer.get_by_role("spinbutton", name="m", exact=True)
+    for rows, bound in (("344", "memory"), ("345", "compute")):
+        box.fill(rows)
+        page.keyboard.press("Enter")
+        picture.locator("title", has_text=f"m = {rows}: {bound}-bound").wait_for(state="attached")
+    assert slider.get_attribute("aria-valuetext") == "256"
+    slider.press("ArrowRight")
+    picture.locator("title", has_text="m = 384: compute-bound").wait_for(state="attached")
+    assert box.input_value() == "384"
+    slider.press("End")
+    picture.locator("title", has_text="m = 65,536: compute-bound").wait_for(state="attached")
     picture.focus()
     page.keyboard.press("ArrowRight")
     assert "m = 65,536: 1\xa0986 FLOP/B, 989 TFLOP/s" in explorer.locator(".spoken").text_content()
@@ -166,7 +203,7 @@ def test_the_explorers_slider_moves_the_picture_by_keyboard(open_notebook):
 def test_texts_stand_out_in_both_themes(open_notebook, theme):
     notebook = open_notebook(LESSON)
     notebook.theme(theme)
-    notebook.run_cells(IMPORTS, 'card("q05.zeros")', "explore.roofline", CARD)
+    notebook.run_cells(IMPORTS, 'card("q05.zeros")', "explore.roofline", CARD, DOCKET)
     notebook.show(".course-card").get_by_role("button", name="Hint 1").click()
     notebook.show(".course-card").locator("strong", has_text="Hint 1 of 3: the idea").wait_for()
     for selector in (".course-card", ".course-explorer"):
@@ -175,3 +212,8 @@ def test_texts_stand_out_in_both_themes(open_notebook, theme):
         texts = shown.evaluate(CONTRAST)
         assert len(texts) > 5
         assert [(text, round(ratio, 2)) for text, ratio in texts if ratio < 4.5] == []
+    docket = notebook.show("details:has(table)")
+    docket.locator("summary").click()
+    assert [(text, round(ratio, 2)) for text, ratio in docket.evaluate(CONTRAST) if ratio < 4.5] == []
+    aligned = "cells => [...new Set(cells.map(getComputedStyle).map(s => `${s.textAlign} ${s.verticalAlign}`))]"
+    assert docket.locator("th, td").evaluate_all(aligned) == ["left top"]

@@ -58,8 +58,8 @@ def test_a_typed_number_is_read(typed, unit, value):
 @pytest.mark.parametrize(
     ("typed", "unit"),
     [
-        *((typed, "") for typed in ["twelve", "3 apples", "-3", "−3", "0", "1e400", "1e-400", "1/0", "0,5", "1,00"]),
-        ("1 000", ""),
+        *((typed, "") for typed in ["twelve", "3 apples", "-3", "−3", "0", "1e400", "1e-400", "1/0", "1/", "1/x"]),
+        *((typed, "") for typed in ["1 000", "1.234,5", "1,2,3", "1,234,5", ",", "twelve, 3", "3 GB,5"]),
         *((typed, "") for typed in ["10^9", "1e", "e9", ".", "", "nan", "inf", "1_000", "__import__('os')", "1" * 500]),
         *((typed, "GB") for typed in ["3 apples", "3 Gb", "3 s", "3 GB GB"]),
     ],
@@ -68,6 +68,21 @@ def test_what_is_no_answer_is_refused_with_one_line(typed, unit):
     with pytest.raises(ValueError, match=r"^“") as error:
         parse_number(typed, unit)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("typed", "pointed"),
+    [("0,25", "0.25"), ("0,250", "0.250"), ("1,5", "1.5"), ("-0,5", "-0.5"), ("1,00", "1.00"), ("1/0,5", "1/0.5")],
+)
+def test_a_decimal_comma_has_a_line_of_its_own(typed, pointed):
+    with pytest.raises(ValueError, match=r"^Write ") as error:
+        parse_number(typed)
+    assert str(error.value) == f"Write {pointed} with a point."
+
+
+def test_a_decimal_comma_before_a_unit_is_told_with_the_unit():
+    with pytest.raises(ValueError, match=r"^Write 0\.25 GB with a point\.$"):
+        parse_number("0,25 GB", "GB")
 
 
 def test_a_linear_card_takes_zero_and_negative_numbers():
@@ -113,6 +128,8 @@ def test_each_kind_is_read_from_the_unit(toys):
         ({"kind": "number", "prompt": "?", "unit": "", "tolerance": 0.1, "slips": {"ten": "…"}}, "slip"),
         ({"kind": "choice", "prompt": "?", "choices": [{"key": "a", "txt": "…"}]}, "choices"),
         ({"kind": "claim", "claim": "…"}, "corrected"),
+        ({"kind": "claim", "claim": "…", "corrected": "…", "docket": "yes"}, "docket"),
+        ({"kind": "number", "prompt": "?", "unit": "", "tolerance": 0.1, "docket": True}, "docket"),
     ],
 )
 def test_incomplete_texts_name_the_card_and_the_field(table, word):
@@ -221,6 +238,15 @@ def test_a_claim_shows_ruling_evidence_and_the_corrected_claim(toys):
     assert "Your first vote was that it holds." in page
     assert "683 FLOP/B at n = 4,096" in page
     assert '<th scope="row">computed</th><td>682.7 FLOP/B</td>' in page
+    assert "<p>It is no constant.</p>" in page
+    assert "Said correctly:" in page
+
+
+def test_a_claim_that_holds_is_not_corrected(toys):
+    page = answered("t1.s000-02", "fails")
+    assert "<strong>The claim holds.</strong> Your first vote was that it fails.</p><p>By its data sheet.</p>" in page
+    assert "Said in full:" in page
+    assert "correctly" not in page
 
 
 def test_the_outcome_kept_judges_the_first_guess(toys):

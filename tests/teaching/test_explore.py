@@ -12,6 +12,7 @@ from course_lib.accounting import hardware
 from course_lib.accounting import roofline as roof
 from course_lib.teaching.explore import roofline_view
 from course_lib.teaching.plots import Points
+from course_lib.teaching.slider import Slider
 
 PEAK, BANDWIDTH = 989e12, 3.35e12  # H100 SXM, bf16 dense: NVIDIA's data sheet
 
@@ -20,6 +21,11 @@ PEAK, BANDWIDTH = 989e12, 3.35e12  # H100 SXM, bf16 dense: NVIDIA's data sheet
 def live(monkeypatch, learner):
     monkeypatch.delenv("COURSE_STATIC", raising=False)
     return explore.roofline(m=64)
+
+
+def slider(explorer) -> Slider:
+    (found,) = (widget for widget in explorer.widget.children[0].children if isinstance(widget, Slider))
+    return found
 
 
 def point(view) -> tuple[float, float]:
@@ -80,12 +86,31 @@ def test_one_step_sends_little():
 
 def test_the_state_is_read_in_python_and_follows_the_controls(live):
     assert live.state == {"device": "h100-sxm", "dtype": "bf16", "m": 64, "k": 4096, "n": 4096}
-    live._controls["m"].index += 1
+    slider(live).index += 1
     assert live.state["m"] == 96
     assert "m = 96" in json.dumps(live.plot.spec)
     # 96 / (1 + 96/2048)
     assert "91.7 FLOP/B" in live.numbers.value
     assert explore.roofline(**live.state).state == live.state
+
+
+def test_the_slider_stands_at_the_stop_below_the_box(live):
+    box = live._controls["m"]
+    for m, stop, bound in (
+        (344, 256, "memory"),
+        (345, 256, "compute"),
+        (384, 384, "compute"),
+        (65536, 65536, "compute"),
+    ):
+        box.value = m
+        assert (box.value, slider(live).value) == (m, stop)
+        assert f"m = {m:,}: {bound}-bound" in live.plot.spec["title"]
+    box.value = 345
+    slider(live).index -= 1
+    assert (box.value, slider(live).value) == (192, 192)
+    box.value = 345
+    slider(live).index += 1
+    assert (box.value, slider(live).value) == (384, 384)
 
 
 def test_a_device_without_the_dtype_takes_one_that_it_has(live):
@@ -102,11 +127,13 @@ def test_reset_goes_back_to_the_call(live):
     live._controls["k"].value = 17
     live.again.click()
     assert live.state == {"device": "h100-sxm", "dtype": "bf16", "m": 64, "k": 4096, "n": 4096}
+    assert slider(live).value == 64
     assert live.plot.spec == before
 
 
 def test_rows_off_the_grid_and_dtype_aliases_are_taken(learner):
-    assert explore.roofline(m=100, dtype="bfloat16").state["m"] == 100
+    off = explore.roofline(m=100, dtype="bfloat16")
+    assert (off.state["m"], slider(off).value) == (100, 96)
 
 
 def test_a_device_of_ones_own_can_be_explored(learner):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.teaching import record
+from course_lib.teaching import record, units
+from course_lib.teaching.check import check
 from course_lib.teaching.record import Record, progress
 
 
@@ -177,9 +178,8 @@ def test_progress_counts_cards_decades_calibration_and_checks(toys):
     reveal(opened, "t1.bytes", "very", True, 0.1)
     reveal(opened, "t1.zeros", "guess", True)
     opened.add("guess", "t1.share", {"value": 1.0, "sure": "fairly"})
-    opened.add("check", "t1.e1", {"passed": False})
-    opened.add("check", "t1.e1", {"passed": True})
-    opened.add("check", "t1.e2", {"passed": False})
+    for id, outcome in [("t1.e1", "wrong"), ("t1.e1", "right"), ("t1.e2", "raised"), ("t1.e3", "stub")]:
+        opened.add("check", id, {"outcome": outcome})
     found = progress()
     (unit,) = found.units
     assert (unit.unit, unit.committed, unit.revealed) == ("t1_toy", 4, 3)
@@ -188,6 +188,45 @@ def test_progress_counts_cards_decades_calibration_and_checks(toys):
     assert found.calibration == {"guess": (1, 1), "fairly": (0, 0), "very": (1, 2)}
     assert "t1 toy" in str(found)
     assert "50 %" in found._repr_html_()
+
+
+def arithmetic_intensity(m, k, n, bytes_per_element):
+    return 2 * m * k * n / ((m * k + k * n + m * n) * bytes_per_element)
+
+
+def stub(m, k, n, bytes_per_element):
+    raise NotImplementedError
+
+
+def forgets_the_product(m, k, n, bytes_per_element):
+    return 2 * m * k * n / ((m * k + k * n) * bytes_per_element)
+
+
+@pytest.mark.parametrize(
+    ("tries", "counted"),
+    [
+        ([stub], (0, 0)),
+        ([stub, forgets_the_product], (0, 1)),
+        ([forgets_the_product, arithmetic_intensity], (1, 1)),
+        ([arithmetic_intensity, stub], (1, 1)),
+    ],
+)
+def test_what_check_found_reaches_progress(learner, tries, counted):
+    for function in tries:
+        check("q05.intensity", function)
+    (unit,) = (unit for unit in progress().units if units.prefix(unit.unit) == "q05")
+    assert (unit.checks_passed, unit.checks_tried) == counted
+    assert ("1 of 1 tried" in str(progress())) is (counted == (1, 1))
+
+
+def test_claims_that_stand_only_on_the_docket_are_no_cards(toys):
+    stated = (Path(__file__).parent / "toy_units" / "t1_toy" / "cards.toml").read_text()
+    tables, docket = stated.count("\nkind = ") + stated.startswith("kind = "), stated.count("docket = true")
+    assert docket == 1
+    reveal(Record.open(), "t1.s000-02", "very", True)
+    (unit,) = progress().units
+    assert (unit.cards, unit.committed, unit.revealed) == (tables - docket, 0, 0)
+    assert progress().calibration["very"] == (1, 1)
 
 
 def test_calibration_goes_by_the_first_guess(toys):
