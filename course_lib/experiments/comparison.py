@@ -13,33 +13,39 @@ REPLAYED = (
     "Measured here: nothing. This is a recording, predicted with the recorded machine's own profile; a live run needs "
     "PyTorch in this kernel, which `make lab` sets up."
 )
+DASH = " A dash stands where the call itself decides, which no data sheet states, or where a GPU runs another case."
 STAND_IN = "h100-sxm"  # whose data sheet speaks for a data-centre GPU until one is recorded
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """rows: mappings with `case`, `predicted`, `measured`, `recorded` (None where there is none) and `ratio` = measured
-    / predicted, in `unit`; for a replayed recording `measured` is None and the ratio is recorded / predicted.
+    """rows: mappings with `case`, `predicted`, `measured`, `recorded` and `data_centre` (None where there is none) in
+    `unit`, and `ratio` = measured / predicted; for a replayed recording `measured` is None and the ratio is recorded /
+    predicted. `data_centre` is what was predicted for a data-centre GPU: the recorded one, else by a data sheet.
     """
 
     question: str
     unit: str
     rows: tuple[Mapping, ...]
     recorded_name: str | None
+    data_centre_heading: str
     notes: tuple[str, ...]
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         live = any(row["measured"] is not None for row in self.rows)
-        ratio = "measured / predicted" if live else "recorded / predicted"
-        headings = ["case", "predicted", "measured here", "recorded", ratio]
-        cells = [
-            [
-                row["case"],
-                *(quantity(row[key], self.unit) for key in ("predicted", "measured", "recorded")),
-                f"{row['ratio']:.2f}",
-            ]
-            for row in self.rows
-        ]
+        columns = {
+            "predicted": "predicted",
+            "measured": "measured here",
+            "ratio": "measured / predicted" if live else "recorded / predicted",
+            "recorded": "recorded",
+            "data_centre": self.data_centre_heading,
+        }
+
+        def cell(row, key):
+            return f"{row[key]:.2f}" if key == "ratio" else quantity(row[key], self.unit)
+
+        headings = ["case", *columns.values()]
+        cells = [[row["case"], *(cell(row, key) for key in columns)] for row in self.rows]
         return headings, cells
 
     def __str__(self) -> str:
@@ -63,25 +69,30 @@ def compare(result: Result, recorded: Result | str | None = None) -> Comparison:
     else:
         beside, refused = (result, ()) if result.replayed else _find(result.name)
     other = beside.measured if beside else {}
+    data_centre_recorded = beside is not None and recording.is_data_centre(beside.device["id"])
+    promised = beside.prediction if data_centre_recorded else _promised(result.name)
     rows = tuple(
         units.FrozenDict(
             case=case,
             predicted=result.prediction[case],
             measured=None if result.replayed else measured,
             recorded=other.get(case),
+            data_centre=promised.get(case),
             ratio=measured / result.prediction[case],
         )
         for case, measured in result.measured.items()
     )
-    column = f"Recorded: {_machine(beside)}." if beside else "Recorded: none yet."
+    column = f"Recorded by this project: {_machine(beside)}." if beside else "Recorded: none yet."
     notes = (
         *((REPLAYED,) if result.replayed else (f"Measured here: {_machine(result)}.", result.provenance["profile"])),
         *result.provenance["notes"],
         column,
         *refused,
-        _data_centre(result, beside),
+        *(() if data_centre_recorded else (_promise(result.name, any(row["data_centre"] is None for row in rows)),)),
     )
-    return Comparison(result.question, result.unit, rows, beside.device["name"] if beside else None, notes)
+    beside_name = beside.device["name"] if beside else None
+    heading = "recorded GPU, predicted" if data_centre_recorded else "H100, data sheet"
+    return Comparison(result.question, result.unit, rows, beside_name, heading, notes)
 
 
 def _machine(result: Result) -> str:
@@ -108,20 +119,14 @@ def _find(name: str) -> tuple[Result | None, tuple[str, ...]]:
         return None, refused
 
 
-def _data_centre(result: Result, beside: Result | None) -> str:
-    """The line on a data-centre GPU: recorded where one was recorded, else predicted from its data sheet for the same
-    operations.
-    """
-    experiment = registry.get(result.name)
-    if beside is not None and recording.is_data_centre(beside.device["id"]):
-        cases = "; ".join(
-            f"{case}: predicted {quantity(beside.prediction[case], beside.unit)}, "
-            f"recorded {quantity(value, beside.unit)}"
-            for case, value in beside.measured.items()
-        )
-        return f"data-centre GPU: {_machine(beside)}: {cases}."
-    gpu = hardware.load(STAND_IN)
-    predicted = experiment.predict(experiment.cases(gpu, True), gpu)
-    cases = "; ".join(f"{case}: {quantity(value, result.unit)}" for case, value in predicted.items())
-    dash = " – stands where call overhead decides, which no data sheet states." if None in predicted.values() else ""
-    return f"data-centre GPU: predicted on an {gpu.name} ({experiment.on_gpu}): {cases}; not recorded yet.{dash}"
+def _promised(name: str) -> dict[str, float | None]:
+    """case -> what the stand-in's data sheet predicts for the experiment as it runs on a GPU."""
+    experiment, gpu = registry.get(name), hardware.load(STAND_IN)
+    return experiment.predict(experiment.cases(gpu, True), gpu)
+
+
+def _promise(name: str, dashes: bool) -> str:
+    """The sentence on a data-centre GPU that is not recorded yet."""
+    gpu, sizes = hardware.load(STAND_IN).name, registry.get(name).on_gpu
+    line = f"data-centre GPU: predicted from the data sheet of an {gpu} ({sizes}); not recorded yet."
+    return line + (DASH if dashes else "")

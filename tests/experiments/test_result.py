@@ -91,7 +91,8 @@ def test_disturbed():
 
 def test_without_a_recording(recordings):
     compared = result().compare()
-    assert [set(row) for row in compared.rows] == [{"case", "predicted", "measured", "recorded", "ratio"}] * 4
+    keys = {"case", "predicted", "measured", "recorded", "data_centre", "ratio"}
+    assert [set(row) for row in compared.rows] == [keys] * 4
     assert all(
         row["ratio"] == pytest.approx(row["measured"] / row["predicted"]) == pytest.approx(2) for row in compared.rows
     )
@@ -100,13 +101,15 @@ def test_without_a_recording(recordings):
     assert "Measured here: Example CPU, 4 cores, 4 threads, fp32, PyTorch 2.13.0, 2026-01-03." in text
     assert "Recorded: none yet." in text
     last = compared.notes[-1]
-    assert last.startswith("data-centre GPU: predicted on an NVIDIA H100")
+    assert last.startswith("data-centre GPU: predicted from the data sheet of an NVIDIA H100")
     assert "not recorded yet" in last
     h100 = hardware.load("h100-sxm")
-    assert quantity(2 * 4096**3 / h100.peak("bf16"), "s") in last  # the GEMM of the GPU's own size
-    assert (
-        quantity(512 * 3 * 2**28 * 2 / h100.memory_bandwidth, "s") in last
-    )  # 512 additions of 2^28 numbers, three streams
+    promised = {row["case"]: row["data_centre"] for row in compared.rows}
+    assert promised["one large GEMM"] == pytest.approx(2 * 4096**3 / h100.peak("bf16"))  # the GPU's own size
+    assert promised["additions"] == pytest.approx(512 * 3 * 2**28 * 2 / h100.memory_bandwidth)  # three streams
+    assert promised["tiny GEMMs"] is None
+    assert "H100, data sheet" in text
+    assert "A dash stands" in last
 
 
 def test_a_recorded_processor_fills_the_column(recordings):
@@ -116,7 +119,7 @@ def test_a_recorded_processor_fills_the_column(recordings):
     )
     compared = result().compare()
     assert all(row["recorded"] == pytest.approx(1.5 * row["measured"]) for row in compared.rows)
-    assert "Recorded: Other CPU, 2 cores, 4 threads, fp32, PyTorch 2.13.0, 2026-02-03." in str(compared)
+    assert "Recorded by this project: Other CPU, 2 cores, 4 threads, fp32, PyTorch 2.13.0, 2026-02-03." in str(compared)
     assert "not recorded yet" in compared.notes[-1]
 
 
@@ -128,7 +131,8 @@ def test_a_recorded_gpu_replaces_the_line_and_the_column(recordings):
     assert compared["additions"]["recorded"] == gpu.measured["additions"]
     assert "NVIDIA H200, bf16" in compared.notes[-1]
     assert "not recorded" not in str(compared)
-    assert quantity(gpu.measured["tiny GEMMs"], "s") in compared.notes[-1]
+    assert "recorded GPU, predicted" in str(compared)
+    assert {row["case"]: row["data_centre"] for row in compared.rows} == gpu.prediction
 
 
 def test_a_recording_by_name_or_object(recordings):
