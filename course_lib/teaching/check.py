@@ -94,6 +94,7 @@ class Check:
     same       when two answers are equal.
     wrong      name -> (function, message): an answer that people give, and the sentence that sets it right.
     allow      modules, e.g. "course_lib.accounting", that a graded run lets the learner import; the exercise says so.
+    insight    one sentence that a right answer earns: what to take away from the exercise.
 
     `faults` says what the functions must fulfil together.
     """
@@ -107,6 +108,7 @@ class Check:
     same: Close = field(default_factory=Close)
     wrong: Mapping[str, tuple[Callable, str]] = field(default_factory=dict)
     allow: Sequence[str] = ()
+    insight: str = ""
 
     def __post_init__(self):
         if not re.fullmatch(r"[a-z0-9]+\.[a-z0-9]+(-[a-z0-9]+)*", self.id):
@@ -129,6 +131,7 @@ def public_cases(check: Check) -> dict:
         "signature": check.signature,
         "same": {"rel": check.same.rel, "abs": check.same.abs},
         "allow": list(check.allow),
+        "insight": check.insight,
         "cases": [
             {"input": case, "expected": _output(check, "the reference", check.reference, case)} for case in cases
         ],
@@ -287,6 +290,7 @@ class _Attempt:
         self.inputs = [case["input"] for case in spec["cases"]]
         self.expected = [case["expected"] for case in spec["cases"]]
         self.wrong = spec["wrong"]
+        self.insight = spec["insight"]
         self.printed = [""] * len(self.inputs)
 
     def run(self, fn) -> CheckResult:
@@ -296,7 +300,7 @@ class _Attempt:
         outputs, stopped = self._outputs(fn)
         agree = [self.same.distance(got, want) <= 1 for got, want in zip(outputs, self.expected, strict=False)]
         if all(agree) and not stopped:
-            return self._result("right", "right", points=self.points)
+            return self._result("right", "right", points=self.points, insight=self.insight)
         first = agree.index(False) if not all(agree) else len(outputs)
         if self.printed[first]:
             print(self.printed[first][:PRINTED])
@@ -355,8 +359,10 @@ class _Attempt:
         nearest = min(self.wrong, key=far, default=None)
         return nearest if nearest and far(nearest) <= 1 else None
 
-    def _result(self, outcome: str, say: str, *, diagnosis: str | None = None, agree: int = 0, **values) -> CheckResult:
-        lines = [_SAY[say].format(**values)]
+    def _result(
+        self, outcome: str, say: str, *, diagnosis: str | None = None, agree: int = 0, insight: str = "", **values
+    ) -> CheckResult:
+        lines = [_SAY[say].format(**values), *filter(None, [insight])]
         if agree:
             lines.append(_SAY["agree"].format(agree=agree, cases=len(self.inputs)))
         return CheckResult(self.id, outcome, self.points, "\n".join(lines), diagnosis)

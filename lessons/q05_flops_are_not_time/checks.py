@@ -231,6 +231,7 @@ CHECKS = [
         public=[(4096, 4096, 4096, 2), (1, 4096, 4096, 2), (128, 768, 3072, 4)],
         generate=_draw_intensity,
         reference=_intensity,
+        insight="The first two inputs differ by a factor of 1366: intensity belongs to a shape, not to an operation.",
         wrong={
             "one FLOP": (
                 _intensity_one_flop,
@@ -259,6 +260,7 @@ CHECKS = [
         generate=_draw_smallest_batch,
         reference=_smallest_batch,
         same=EXACT,
+        insight="A service that cannot collect that many rows at once pays for arithmetic that it cannot use.",
         wrong={
             "the ridge point": (
                 _batch_is_ridge,
@@ -300,6 +302,7 @@ CHECKS = [
         ],
         generate=_draw_predict,
         reference=_predict,
+        insight="These few lines are the predictor behind every table of the lesson.",
         wrong={
             "FLOPs only": (
                 _predict_flops_only,
@@ -342,6 +345,7 @@ CHECKS = [
         public=[(128, 4096, 4, 14.5e-6, 1500), (8192, 768, 2, 20e-6, 1555)],
         generate=_draw_report,
         reference=_report,
+        insight="In the notes' case 19 % of the bandwidth was in use, not 77 %: the report was finished, the kernel was not.",
         wrong={
             "as given": (
                 _report_as_given,

@@ -54,7 +54,10 @@ def test_blanks_score_zero(unit):
 @pytest.mark.parametrize("a_check", CHECKS, ids=lambda a_check: a_check.id)
 def test_the_reference_passes_and_the_check_is_sound(a_check):
     assert faults(a_check) == []
-    assert check(a_check.id, a_check.reference).passed
+    result = check(a_check.id, a_check.reference)
+    assert result.passed
+    assert result.message.endswith(a_check.insight)
+    assert not a_check.insight or result.message.count("\n") == 1
 
 
 @pytest.mark.parametrize(("a_check", "name"), WRONG, ids=lambda value: getattr(value, "id", value))
@@ -63,5 +66,6 @@ def test_a_known_wrong_answer_is_diagnosed(a_check, name):
     result = check(a_check.id, function)
     assert (result.score, result.diagnosis) == (0, name)
     assert message in result.message
+    assert not a_check.insight or a_check.insight not in result.message
     others = [other for key, (_, other) in a_check.wrong.items() if key != name]
     assert not any(other in result.message for other in others)
