@@ -98,3 +98,44 @@ def dots(result, title: str, axis: str) -> Figure:
         axes.grid(axis="x", color=FAINT, alpha=0.25)
 
     return draw(title, f"{title}. {' '.join(words)}", paint, height=1.3 + 0.45 * len(rows))
+
+
+def label_points(axes, points) -> None:
+    """Write each (x, y, text) beside its point, in the first of some places where it covers no point and no label.
+
+    Call it last: the places are compared in pixels, so the limits of the axes must stand.
+    """
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=3, foreground=PAPER)]
+    at = axes.transData.transform([(x, y) for x, y, _ in points])
+    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in at]
+    scale = axes.figure.dpi / 72
+    for (x, y, text), (px, py) in zip(points, at, strict=True):
+        width, height = 4.7 * scale * len(text), 9 * scale  # of the text, about
+        places = [
+            (8, -3, "left"),
+            (-8, -3, "right"),
+            (0, -15, "center"),
+            (0, 9, "center"),
+            (8, -15, "left"),
+            (-8, 9, "right"),
+        ]
+
+        def box(dx, dy, side, px=px, py=py, width=width, height=height):
+            left = px + dx * scale - {"left": 0, "center": width / 2, "right": width}[side]
+            return left, py + dy * scale, left + width, py + dy * scale + height
+
+        clashes = [sum(_overlap(box(*place), other) for other in taken) for place in places]
+        dx, dy, side = places[clashes.index(min(clashes))]
+        taken.append(box(dx, dy, side))
+        axes.annotate(
+            text, (x, y), (dx, dy), textcoords="offset points", ha=side, color=INK, fontsize=8, path_effects=halo
+        )  # fmt: skip
+
+
+def _overlap(one, other) -> float:
+    """Area that two boxes (left, bottom, right, top) share."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    return max(width, 0) * max(height, 0)

@@ -1,6 +1,5 @@
 """A dozen operations of deep learning placed on the measured roofline of this device."""
 
-import math
 
 from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments import calls
@@ -12,7 +11,7 @@ from course_lib.experiments.experiment import (
     rows_by_case,
     seconds_by_case,
 )
-from course_lib.experiments.figure import FAINT, INK, MEASURED, PAPER, PREDICTED, draw
+from course_lib.experiments.figure import FAINT, INK, MEASURED, PAPER, PREDICTED, draw, label_points
 from course_lib.experiments.table import quantity
 
 
@@ -83,7 +82,7 @@ def plot(result):
     ridge = peak / bandwidth
     below = [row for row in rows if row["intensity"] < ridge]
     slowest, fastest = (choose(rows, key=lambda row: row["attained"]) for choose in (min, max))
-    title = f"{len(below)} of {len(rows)} operations lie left of the ridge at {ridge:.3g} FLOP/B: they wait for memory"
+    title = f"{len(below)} of {len(rows)} operations lie left of the ridge at {ridge:.3g} FLOP/B: memory is their roof"
     words = " ".join(
         f"{row['case']}: {quantity(row['intensity'], 'FLOP/B')}, attains {quantity(row['attained'], 'FLOP/s')}."
         for row in rows
@@ -122,15 +121,7 @@ def plot(result):
             color=PREDICTED,
         )
         for row in rows:
-            x, y = row["intensity"], row["attained"]
-            axes.plot(x, y, "o", color=MEASURED, markeredgecolor=PAPER, zorder=3)
-            crowded = any(
-                1 < other["intensity"] / x < 4 and abs(math.log10(other["attained"] / y)) < 0.09 for other in rows
-            )
-            offset, align = (
-                ((0, -14), "center") if y > 0.85 * peak else ((-7, -3), "right") if crowded else ((7, -3), "left")
-            )
-            axes.annotate(row["case"], (x, y), offset, textcoords="offset points", ha=align, color=INK, fontsize=8)
+            axes.plot(row["intensity"], row["attained"], "o", color=MEASURED, markeredgecolor=PAPER, zorder=3)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlim(low / 1.5, high)
@@ -138,6 +129,7 @@ def plot(result):
         axes.set_xlabel("arithmetic intensity, FLOP/B", color=INK)
         axes.set_ylabel("attained, FLOP/s", color=INK)
         axes.grid(color=FAINT, alpha=0.25)
+        label_points(axes, [(row["intensity"], row["attained"], row["case"]) for row in rows])
 
     return draw(title, alt, paint, height=5)
 
