@@ -13,7 +13,15 @@ REPLAYED = (
     "Measured here: nothing. This is a recording, predicted with the recorded machine's own profile; a live run needs "
     "PyTorch in this kernel, which `make lab` sets up."
 )
-DASH = " A dash stands where the call itself decides, which no data sheet states, or where a GPU runs another case."
+RECORDED = "Recorded: {machine} (this project's recording, measured with `course record`)."
+PREDICTED_GPU = (
+    "data-centre GPU: predicted from the data sheet of an {gpu}, not recorded yet; its cases have sizes of their own, "
+    "other than a processor's ({sizes})."
+)
+RECORDED_GPU = (
+    "data-centre GPU: recorded on {machine}; its cases have sizes of their own, other than a processor's ({sizes})."
+)
+DASH = " A dash stands where the GPU runs another case, or where call overhead decides, which no data sheet states."
 STAND_IN = "h100-sxm"  # whose data sheet speaks for a data-centre GPU until one is recorded
 
 
@@ -21,7 +29,8 @@ STAND_IN = "h100-sxm"  # whose data sheet speaks for a data-centre GPU until one
 class Comparison:
     """rows: mappings with `case`, `predicted`, `measured`, `recorded` and `data_centre` (None where there is none) in
     `unit`, and `ratio` = measured / predicted; for a replayed recording `measured` is None and the ratio is recorded /
-    predicted. `data_centre` is what was predicted for a data-centre GPU: the recorded one, else by a data sheet.
+    predicted. `data_centre` is what a data-centre GPU was recorded at or, until one is recorded, what its data sheet
+    predicts.
     """
 
     question: str
@@ -40,6 +49,8 @@ class Comparison:
             "recorded": "recorded",
             "data_centre": self.data_centre_heading,
         }
+        if self.data_centre_heading == f"{self.recorded_name}, recorded":  # one column says it
+            del columns["recorded"]
 
         def cell(row, key):
             return f"{row[key]:.2f}" if key == "ratio" else quantity(row[key], self.unit)
@@ -69,29 +80,29 @@ def compare(result: Result, recorded: Result | str | None = None) -> Comparison:
     else:
         beside, refused = (result, ()) if result.replayed else _find(result.name)
     other = beside.measured if beside else {}
-    data_centre_recorded = beside is not None and recording.is_data_centre(beside.device["id"])
-    promised = beside.prediction if data_centre_recorded else _promised(result.name)
+    gpu = _recorded_gpu(result.name, beside)
+    data_centre = gpu.measured if gpu else _promised(result.name)
     rows = tuple(
         units.FrozenDict(
             case=case,
             predicted=result.prediction[case],
             measured=None if result.replayed else measured,
             recorded=other.get(case),
-            data_centre=promised.get(case),
+            data_centre=data_centre.get(case),
             ratio=measured / result.prediction[case],
         )
         for case, measured in result.measured.items()
     )
-    column = f"Recorded by this project: {_machine(beside)}." if beside else "Recorded: none yet."
+    dashes = any(row["data_centre"] is None for row in rows)
     notes = (
         *((REPLAYED,) if result.replayed else (f"Measured here: {_machine(result)}.", result.provenance["profile"])),
         *result.provenance["notes"],
-        column,
+        RECORDED.format(machine=_machine(beside)) if beside else "Recorded: none yet.",
         *refused,
-        *(() if data_centre_recorded else (_promise(result.name, any(row["data_centre"] is None for row in rows)),)),
+        _data_centre(result.name, gpu) + (DASH if dashes else ""),
     )
     beside_name = beside.device["name"] if beside else None
-    heading = "recorded GPU, predicted" if data_centre_recorded else "H100, data sheet"
+    heading = f"{gpu.device['name']}, recorded" if gpu else "H100, data sheet"
     return Comparison(result.question, result.unit, rows, beside_name, heading, notes)
 
 
@@ -119,14 +130,23 @@ def _find(name: str) -> tuple[Result | None, tuple[str, ...]]:
         return None, refused
 
 
+def _recorded_gpu(name: str, beside: Result | None) -> Result | None:
+    """A recording of a data-centre GPU: the one that is shown anyway, else the first there is."""
+    if beside and recording.is_data_centre(beside.device["id"]):
+        return beside
+    first = next(iter(recording.recorded(name)), None)  # data-centre GPUs come first
+    return recording.load(name, first) if first and recording.is_data_centre(first) else None
+
+
 def _promised(name: str) -> dict[str, float | None]:
     """case -> what the stand-in's data sheet predicts for the experiment as it runs on a GPU."""
     experiment, gpu = registry.get(name), hardware.load(STAND_IN)
     return experiment.predict(experiment.cases(gpu, True), gpu)
 
 
-def _promise(name: str, dashes: bool) -> str:
-    """The sentence on a data-centre GPU that is not recorded yet."""
-    gpu, sizes = hardware.load(STAND_IN).name, registry.get(name).on_gpu
-    line = f"data-centre GPU: predicted from the data sheet of an {gpu} ({sizes}); not recorded yet."
-    return line + (DASH if dashes else "")
+def _data_centre(name: str, gpu: Result | None) -> str:
+    """The sentence on the column of the data-centre GPU: which GPU, at which sizes, recorded or only predicted."""
+    sizes = registry.get(name).on_gpu
+    if gpu:
+        return RECORDED_GPU.format(machine=_machine(gpu), sizes=sizes)
+    return PREDICTED_GPU.format(gpu=hardware.load(STAND_IN).name, sizes=sizes)

@@ -1,6 +1,5 @@
 """A dozen operations of deep learning placed on the measured roofline of this device."""
 
-
 from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments import calls
 from course_lib.experiments.experiment import (

@@ -26,6 +26,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from importlib.resources import files
 
 SECONDS = 5.0
@@ -210,6 +211,7 @@ _SAY = {
     "small_percent": "Not yet: `{call}` returned {got}; `{where}` is too small by {percent} %.",
     "value": "Not yet: `{call}` returned {got}; `{where}` is not right.",
     "diagnosed": "Not yet: `{call}` returned {got}. {message}",
+    "whole": "Did you round, or use `//` where `/` is meant?",
     "agree": "Examples that agree: {agree} of {cases}.",
     "kind": "`{where}` should be of type {want}, not {kind}.",
     "finite": "`{where}` should be a finite number, not {got}.",
@@ -290,7 +292,7 @@ class _Attempt:
         self.inputs = [case["input"] for case in spec["cases"]]
         self.expected = [case["expected"] for case in spec["cases"]]
         self.wrong = spec["wrong"]
-        self.insight = spec["insight"]
+        self.insight = spec.get("insight", "")
         self.printed = [""] * len(self.inputs)
 
     def run(self, fn) -> CheckResult:
@@ -300,7 +302,7 @@ class _Attempt:
         outputs, stopped = self._outputs(fn)
         agree = [self.same.distance(got, want) <= 1 for got, want in zip(outputs, self.expected, strict=False)]
         if all(agree) and not stopped:
-            return self._result("right", "right", points=self.points, insight=self.insight)
+            return self._result("right", "right", points=self.points, more=self.insight)
         first = agree.index(False) if not all(agree) else len(outputs)
         if self.printed[first]:
             print(self.printed[first][:PRINTED])
@@ -346,7 +348,8 @@ class _Attempt:
             return self._result("form", "form", fault=fault, **values)
         where, g, w = next(leaf for leaf in _leaves(got, want) if self.same.leaf_distance(*leaf[1:]) > 1)
         say, size = _compare(g, w)
-        return self._result("wrong", say, agree=sum(agree), where=where, **size, **values)
+        more = _SAY["whole"] if _rounded(outputs, self.expected) else ""
+        return self._result("wrong", say, agree=sum(agree), more=more, where=where, **size, **values)
 
     def _diagnosis(self, outputs: list) -> Mapping | None:
         """The known wrong answer that the outputs equal on every public input (the nearest, if several)."""
@@ -360,9 +363,9 @@ class _Attempt:
         return nearest if nearest and far(nearest) <= 1 else None
 
     def _result(
-        self, outcome: str, say: str, *, diagnosis: str | None = None, agree: int = 0, insight: str = "", **values
+        self, outcome: str, say: str, *, diagnosis: str | None = None, agree: int = 0, more: str = "", **values
     ) -> CheckResult:
-        lines = [_SAY[say].format(**values), *filter(None, [insight])]
+        lines = [_SAY[say].format(**values), *filter(None, [more])]
         if agree:
             lines.append(_SAY["agree"].format(agree=agree, cases=len(self.inputs)))
         return CheckResult(self.id, outcome, self.points, "\n".join(lines), diagnosis)
@@ -506,15 +509,33 @@ def _compare(got, expected) -> tuple[str, dict]:
     return f"{size}_percent", {"percent": f"{percent:.2g}"}
 
 
+def _rounded(outputs: list, expected: list) -> bool:
+    """Whether all numbers are whole and within 1 % of the right ones, which are not all whole."""
+    if _form_fault(outputs, expected):
+        return False
+    pairs = [(got, want) for _, got, want in _leaves(outputs, expected) if _is_number(want)]
+    return (
+        all(got == int(got) and Close(rel=0.01).leaf_distance(got, want) < 1 for got, want in pairs)
+        and not all(want == int(want) for _, want in pairs)
+    )  # fmt: skip
+
+
 def _short_text(text: str, limit: int = 160) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _short(value, limit: int = 160) -> str:
     try:
-        return _short_text(repr(value), limit)
+        return _short_text(_literal(value), limit)
     except ValueError:  # Python refuses to print integers of thousands of digits
         return f"<{type(value).__name__} too long to print>"
+
+
+def _literal(value) -> str:
+    """`value` as Python code; a float from a million on as `9.89e14`, not `989000000000000.0`, if that is shorter."""
+    if type(value) is float and 1e6 <= abs(value) < math.inf:
+        return min(repr(value), f"{Decimal(repr(value)).normalize():e}".replace("e+", "e"), key=len)
+    return repr(value)
 
 
 def _parameters(signature: str) -> list[str]:

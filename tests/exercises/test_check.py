@@ -91,6 +91,22 @@ def test_right(name):
     assert repr(result) == result.message == "Right on every example. Score: 2 of 2."
 
 
+def test_an_insight_follows_a_right_answer_only(units):
+    one = a_check(insight="Intensity belongs to a *shape*.")
+    (units / "checks.json").write_text(json.dumps({one.id: public_cases(one)}))
+    assert check(one.id, RIGHT["float"]).message == (
+        "Right on every example. Score: 2 of 2.\nIntensity belongs to a *shape*."
+    )
+    assert "shape" not in check(one.id, lambda flops, nbytes: 1).message
+
+
+def test_data_built_before_there_were_insights(units):
+    one = public_cases(CHECKS[0])
+    del one["insight"]
+    (units / "checks.json").write_text(json.dumps({"q99.intensity": one}))
+    assert check("q99.intensity", RIGHT["float"]).message == "Right on every example. Score: 2 of 2."
+
+
 def table(rows):
     each = tuple({"row": np.int64(r), "even": np.bool_(r % 2 == 0)} for r in rows)
     return {"sum": float(sum(rows)), "each": each, "unit": None}
@@ -166,6 +182,49 @@ def test_a_wrong_number_is_compared_without_giving_the_right_one(fn, says):
     assert result.outcome == "wrong"
     assert says in result.message, result.message
     assert not re.search(r"(?<![-\d])2\.5(?!\d)", result.message), "the right value stays hidden"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (989e12, "9.89e14"),
+        (3.35e12, "3.35e12"),
+        (-2e6, "-2e6"),
+        (1e22, "1e22"),
+        (1234567.891, "1234567.891"),
+        (1 / 3 * 1e30, "3.333333333333333e29"),
+        (100.0, "100.0"),
+        (1e-7, "1e-07"),
+        (10**15, "1000000000000000"),
+    ],
+)
+def test_large_floats_of_a_call_are_short_and_exact(units, value, text):
+    one = a_check(id="q99.same", signature="same(x)", public=[(value,)], reference=lambda x: x, wrong={})
+    (units / "checks.json").write_text(json.dumps({one.id: public_cases(one)}))
+    assert f"`same(x={text})` returned 0;" in check("q99.same", lambda x: 0).message
+    assert eval(text) == value
+
+
+ROUNDED = "Did you round, or use `//` where `/` is meant?"
+
+
+@pytest.mark.parametrize(
+    ("public", "fn", "asks"),
+    [
+        ([(1001, 2), (2001, 4)], lambda flops, nbytes: flops // nbytes, True),
+        ([(1001, 2), (2001, 4)], lambda flops, nbytes: float(round(flops / nbytes)), True),
+        ([(1001, 2), (2000, 4)], lambda flops, nbytes: flops // nbytes, True),  # one right value is whole
+        ([(1001, 2), (2001, 4)], lambda flops, nbytes: flops / nbytes * 1.001, False),
+        ([(1001, 2), (9, 2)], lambda flops, nbytes: flops // nbytes, False),  # the second is 11 % off
+        ([(1000, 2), (2000, 4)], lambda flops, nbytes: flops // nbytes + 1, False),  # all right values are whole
+    ],
+)
+def test_rounded_answers(units, public, fn, asks):
+    one = a_check(public=public, wrong={})
+    (units / "checks.json").write_text(json.dumps({one.id: public_cases(one)}))
+    result = check(one.id, fn)
+    assert result.outcome == "wrong"
+    assert (ROUNDED in result.message) == asks, result.message
 
 
 def test_the_first_example_that_fails_is_named():

@@ -109,6 +109,7 @@ def test_without_a_recording(recordings):
     assert promised["additions"] == pytest.approx(512 * 3 * 2**28 * 2 / h100.memory_bandwidth)  # three streams
     assert promised["tiny GEMMs"] is None
     assert "H100, data sheet" in text
+    assert "sizes of their own, other than a processor's (bf16, 2·4096³ = 137 GFLOP each)" in last
     assert "A dash stands" in last
 
 
@@ -119,20 +120,40 @@ def test_a_recorded_processor_fills_the_column(recordings):
     )
     compared = result().compare()
     assert all(row["recorded"] == pytest.approx(1.5 * row["measured"]) for row in compared.rows)
-    assert "Recorded by this project: Other CPU, 2 cores, 4 threads, fp32, PyTorch 2.13.0, 2026-02-03." in str(compared)
+    machine = "Other CPU, 2 cores, 4 threads, fp32, PyTorch 2.13.0, 2026-02-03"
+    assert f"Recorded: {machine} (this project's recording, measured with `course record`)." in compared.notes
     assert "not recorded yet" in compared.notes[-1]
 
 
-def test_a_recorded_gpu_replaces_the_line_and_the_column(recordings):
+def test_a_recorded_gpu_replaces_the_data_sheet(recordings):
     keep(recordings, result(entry={**CPU, "id": "other-cpu", "name": "Other CPU, 2 cores"}))
     gpu = result(entry=GPU, slower=1.5)
     keep(recordings, gpu)
     compared = result().compare()
-    assert compared["additions"]["recorded"] == gpu.measured["additions"]
-    assert "NVIDIA H200, bf16" in compared.notes[-1]
+    assert {row["case"]: row["recorded"] for row in compared.rows} == gpu.measured
+    assert {row["case"]: row["data_centre"] for row in compared.rows} == gpu.measured
+    assert "recorded on NVIDIA H200, bf16" in compared.notes[-1]
     assert "not recorded" not in str(compared)
-    assert "recorded GPU, predicted" in str(compared)
-    assert {row["case"]: row["data_centre"] for row in compared.rows} == gpu.prediction
+    headings = compared._cells()[0]
+    assert headings == ["case", "predicted", "measured here", "measured / predicted", "NVIDIA H200, recorded"], (
+        "one column, not the same values twice"
+    )
+
+
+def test_a_recorded_gpu_stands_beside_a_recorded_processor(recordings):
+    keep(recordings, result(entry={**CPU, "id": "other-cpu", "name": "Other CPU, 2 cores"}))
+    gpu = result(entry=GPU, slower=1.5)
+    keep(recordings, gpu)
+    compared = result().compare("other-cpu")
+    assert {row["case"]: row["data_centre"] for row in compared.rows} == gpu.measured
+    assert compared._cells()[0][-2:] == ["recorded", "NVIDIA H200, recorded"]
+
+
+def test_cases_of_other_names_on_a_gpu_are_not_shown(recordings):
+    compared = result("roofline_points").compare()
+    assert compared["linear, 4 rows"]["data_centre"] is None, "a GPU runs 1, 16, 64 and 256 rows"
+    assert compared["linear, 16 rows"]["data_centre"] > 0
+    assert "256 rows" not in str(compared)
 
 
 def test_a_recording_by_name_or_object(recordings):
