@@ -10,6 +10,15 @@ from dataclasses import dataclass
 
 from course_lib.accounting import flops as _flops
 from course_lib.accounting import hardware, precision, units
+from course_lib.accounting.explained import Explained
+
+_PLACE_SYMBOLS = {"F": "FLOP of the work", "M": "bytes it moves", "P": "peak in FLOP/s", "W": "memory bandwidth in B/s"}
+_PLACE_DERIVATION = (
+    ("intensity", "F/M", "FLOP/B"),
+    ("ridge", "P/W", "FLOP/B"),
+    ("attainable", "min(P, F/M·W)", "FLOP/s"),
+    ("seconds", "max(F/P, M/W)", "s"),
+)
 
 
 @dataclass(frozen=True)
@@ -41,8 +50,8 @@ class Op:
         return place(flops=self.flops, bytes=self.bytes, device=device, dtype=self.dtype)
 
 
-@dataclass(frozen=True)
-class Place:
+@dataclass(frozen=True, repr=False)
+class Place(Explained):
     """Where work stands under a device's roof; made by `place`."""
 
     intensity: float  # FLOP/B of the work
@@ -78,6 +87,11 @@ def place(*, flops, bytes, device, dtype) -> Place:
         bound="compute" if intensity >= ridge else "memory",
         attainable=min(peak, intensity * bandwidth),
         seconds=max(flops / peak, bytes / bandwidth),
+        derivation=_PLACE_DERIVATION,
+        values={"F": flops, "M": bytes, "P": peak, "W": bandwidth},
+        symbols=_PLACE_SYMBOLS,
+        assumptions=("Compute and traffic overlap perfectly, both at data-sheet rate.",),
+        omitted=("The framework call itself.",),
     )
 
 
