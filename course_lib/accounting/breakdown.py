@@ -68,7 +68,7 @@ class Breakdown:
     ) -> "Breakdown":
         """The Breakdown of `terms`: dotted name -> (value, formula). "attention.out" nests `out` in a part `attention`.
 
-        values: the number that each single-letter symbol of the formulas stands for. more: the fields of the outer
+        values: the number that each symbol of the formulas stands for. more: the fields of the outer
         Breakdown; `multiply_adds` holds for the nested ones too.
         """
         nested: dict[str, dict] = {}
@@ -81,8 +81,7 @@ class Breakdown:
                 parts[name] = cls.from_terms(unit, inner, values, multiply_adds=more.get("multiply_adds", False))
                 continue
             parts[name], formula = inner[""]
-            numbers = "".join(str(values.get(character, character)) for character in formula)
-            derivation[name] = f"{formula} = {numbers}"
+            derivation[name] = f"{formula} = {units.substitute(formula, values)}"
         return cls.of(unit, parts, derivation=derivation, **more)
 
     # ------------------------------------------------------------ reading
@@ -184,11 +183,19 @@ class Breakdown:
 
     # ------------------------------------------------------------ showing
 
+    def compare(self, other: "Breakdown", labels: tuple[str, str] = ("left", "right")):
+        """This Breakdown and `other`, of the same unit, side by side: a `compare.Comparison`."""
+        from course_lib.accounting.compare import Comparison  # read when first asked for: imports stay cheap
+
+        if not isinstance(other, Breakdown):
+            raise ValueError(f"other={other!r} must be a Breakdown; compare plain numbers with int(b).")
+        return Comparison(self, other, labels)
+
     def explain(self) -> str:
         """How each part was derived, in symbols and numbers, then what the total assumes and leaves out."""
         lines = [f"{name} = {formula} = {_amount(value, self.unit)}" for name, value, formula in self._derived()]
         lines.append(f"total = {_amount(self.total, self.unit)}")
-        used = "".join(formula for _, _, formula in self._derived())
+        used = set().union(*(units.symbols_in(formula) for _, _, formula in self._derived()))
         lines += [f"{letter}: {meaning}" for letter, meaning in self.symbols.items() if letter in used]
         lines += [f"Assumes: {sentence}" for sentence in self.assumptions]
         lines += [f"Leaves out: {sentence}" for sentence in self.omitted]
@@ -254,17 +261,13 @@ class Breakdown:
             f'<th scope="col" style="{cell}text-align:{side}">{escape(head)}</th>'
             for head, side in (("part", "left"), (self.unit, "right"), ("share", "right"), ("", "left"))
         )
-        notes = "".join(
-            f"<li>{escape(label)}: {escape(sentence)}</li>"
-            for label, sentences in (("Assumes", self.assumptions), ("Leaves out", self.omitted))
-            for sentence in sentences
-        )
         folded = (
-            f"<details><summary>assumptions and what is left out</summary><ul>{notes}</ul></details>" if notes else ""
+            '<details><summary>how it was counted</summary><pre style="color:inherit;background:none;white-space:pre-wrap">'
+            f"{escape(self.explain())}</pre></details>"
         )
         return (
             '<div style="color:var(--jp-ui-font-color1, currentColor)">'
-            '<table style="border-collapse:collapse;border:none">'
+            '<table style="border-collapse:collapse;border:none;color:inherit">'
             f"<thead><tr>{heads}</tr></thead><tbody>{''.join(body)}{total}</tbody></table>{folded}</div>"
         )
 

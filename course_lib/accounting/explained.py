@@ -4,14 +4,11 @@ A `Breakdown` explains a sum of exact integers; an `Explained` result explains a
 ratios) that follow from each other.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from course_lib.accounting import units
 from course_lib.accounting.units import FrozenDict
-
-_SYMBOL = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -42,8 +39,8 @@ class Explained:
         """Each figure in symbols and in numbers, then what the symbols mean, what is assumed and what is left out."""
         lines, used = [], set()
         for name, formula, unit in self.derivation:
-            used |= set(_SYMBOL.findall(formula))
-            numbers = _SYMBOL.sub(lambda found: _digits(self.values.get(found[0], found[0])), formula)
+            used |= units.symbols_in(formula)
+            numbers = units.substitute(formula, self.values)
             steps = (formula,) if numbers == formula else (formula, numbers)
             lines.append(" = ".join((name, *steps, _shown(getattr(self, name), unit))))
         lines += [f"{letter}: {meaning}" for letter, meaning in self.symbols.items() if letter in used]
@@ -66,15 +63,16 @@ class Explained:
         from html import escape
 
         cell = 'style="padding:2px 8px;border:none;background:none;color:inherit;text-align:left"'
+        head = cell.replace("left", "left;font-weight:normal")
         body = "".join(
-            f'<tr style="background:none"><th scope="row" {cell}>{escape(name)}</th>'
+            f'<tr style="background:none"><th scope="row" {head}>{escape(name)}</th>'
             f"<td {cell}>{escape(value)}</td></tr>"
             for name, value in self._rows()
         )
         return (
             '<div style="color:var(--jp-ui-font-color1, currentColor)">'
-            f'<table style="border-collapse:collapse;border:none"><tbody>{body}</tbody></table>'
-            f'<details><summary>how</summary><pre style="color:inherit;background:none">{escape(self.explain())}</pre>'
+            f'<table style="border-collapse:collapse;border:none;color:inherit"><tbody>{body}</tbody></table>'
+            f'<details><summary>how it was computed</summary><pre style="color:inherit;background:none;white-space:pre-wrap">{escape(self.explain())}</pre>'
             "</details></div>"
         )
 
@@ -91,13 +89,6 @@ def _plain(value):
     import json
 
     return json.loads(value.to_json())
-
-
-def _digits(value) -> str:
-    """A number inside a formula: whole numbers below a million in full, others with four significant digits."""
-    if isinstance(value, str):
-        return value
-    return str(int(value)) if value == int(value) and abs(value) < 1e6 else f"{value:.4g}"
 
 
 def _shown(value, unit: str) -> str:

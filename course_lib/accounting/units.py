@@ -5,7 +5,8 @@ only here, where a number becomes text. k, M, G … are powers of 1000 (GB = 1e9
 (GiB = 2**30 B) and are always spelled so.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 # ---------------------------------------------------------------- a mapping that cannot change
 
@@ -201,6 +202,26 @@ def format_seconds(value, digits: int = 3) -> str:
 def format_exact(value: int) -> str:
     """Every digit, in groups of three: 124439808 → "124 439 808" (with no-break spaces)."""
     return _group(value)
+
+
+_SYMBOL = re.compile("[A-Za-zΑ-ω_][A-Za-zΑ-ω_0-9]*")  # unlike \\w, it leaves the 2 of "s²" alone
+
+
+def symbols_in(formula: str) -> set[str]:
+    """The names that occur in a formula: "2·B·T²" → {"B", "T"}."""
+    return set(_SYMBOL.findall(formula))
+
+
+def substitute(formula: str, values: Mapping[str, float]) -> str:
+    """The formula with numbers for names: "2·B·T²", {"B": 4, "T": 1024} → "2·4·1024²". Other names stay.
+
+    Integers are written in full, other numbers with four significant digits.
+    """
+    return _SYMBOL.sub(lambda found: _digits(values[found[0]]) if found[0] in values else found[0], formula)
+
+
+def _digits(value) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.4g}"
 
 
 def _plain(value: float, digits: int) -> str:

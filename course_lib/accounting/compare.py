@@ -1,0 +1,144 @@
+"""Two breakdowns side by side: part by part, what grew, what shrank and what only one of them has."""
+
+from dataclasses import dataclass
+
+from course_lib.accounting import units
+
+_BAR = 16  # characters of a full bar in a terminal
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """`left` and `right`, two Breakdowns of one unit, called `labels`; made by `left.compare(right)`.
+
+    rows: (part, left value, right value) in the order of the parts, dotted names for nested ones; 0 where one side
+    lacks a part. In a notebook a table with bars, in a terminal text; `to_json()`.
+    """
+
+    left: object
+    right: object
+    labels: tuple[str, str]
+
+    def __post_init__(self):
+        if self.left.unit != self.right.unit:
+            raise ValueError(
+                f"Cannot compare {self.left.unit} with {self.right.unit}: both sides must count the same thing."
+            )
+        labels = tuple(self.labels)
+        if len(labels) != 2 or not all(isinstance(label, str) and label for label in labels):
+            raise ValueError(f"labels={self.labels!r} must be two words, one for each side, such as ('MHA', 'GQA').")
+        object.__setattr__(self, "labels", labels)
+
+    @property
+    def unit(self) -> str:
+        return self.left.unit
+
+    @property
+    def rows(self) -> tuple[tuple[str, int, int], ...]:
+        left, right = dict(self.left.flat()), dict(self.right.flat())
+        return tuple((name, left.get(name, 0), right.get(name, 0)) for name in {**left, **right})
+
+    @property
+    def difference(self) -> int:
+        """right − left, which may be negative."""
+        return int(self.right) - int(self.left)
+
+    @property
+    def ratio(self) -> float | None:
+        """right / left; None where left is 0."""
+        return int(self.right) / int(self.left) if int(self.left) else None
+
+    @property
+    def _longest(self) -> int:
+        """The largest part of either side, which has a full bar."""
+        return max(1, *(value for _, a, b in self.rows for value in (a, b)))
+
+    def _table(self) -> list[tuple[str, int, int, str, str]]:
+        """(part, left, right, difference, ratio) of every row and of the total, the last two in words."""
+        rows = [*self.rows, ("total", int(self.left), int(self.right))]
+        return [(name, a, b, _signed(b - a), _times(a, b)) for name, a, b in rows]
+
+    def __repr__(self) -> str:
+        """The table as text, for a terminal; bars are scaled to the largest part."""
+        table = self._table()
+        heads = ("part", *self.labels, "difference", "ratio")
+        cells = [heads] + [
+            (name, units.format_exact(a), units.format_exact(b), difference, ratio)
+            for name, a, b, difference, ratio in table
+        ]
+        widths = [max(len(row[column]) for row in cells) for column in range(5)]
+        lines = [_aligned(heads, widths)]
+        for row, (_, a, b) in zip(cells[1:], self.rows):  # noqa: B905 (the total has no bar)
+            bars = f"{'░' * round(_BAR * a / self._longest)}|{'█' * round(_BAR * b / self._longest)}"
+            lines.append(f"{_aligned(row, widths)}  {bars}")
+        lines.append(_aligned(cells[-1], widths))
+        return "\n".join([*lines, f"In {self.unit}; bars: ░ {self.labels[0]}, █ {self.labels[1]}."])
+
+    def _repr_html_(self) -> str:
+        """The table with two bars a part, for a notebook: left above right. Colours follow the theme."""
+        from html import escape
+
+        cell = "padding:2px 8px;border:none;background:none;color:inherit;"
+        bar = "height:0.45em;margin:1px 0;box-sizing:border-box;"
+        number = cell + "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;"
+        body = []
+        for name, a, b, difference, ratio in self._table():
+            line = "border-top:1px solid currentColor;" if name == "total" else ""
+            bars = "".join(
+                f'<div style="width:{value / self._longest:.2%};{bar}{fill}"></div>'
+                for value, fill in (
+                    (a, "border:1px solid var(--jp-brand-color1, currentColor)"),
+                    (b, "background:var(--jp-brand-color1, currentColor)"),
+                )
+                if value and name != "total"
+            )
+            body.append(
+                f'<tr style="background:none;{line}">'
+                f'<th scope="row" style="{cell}text-align:left;font-weight:normal">{escape(name)}</th>'
+                f'<td style="{number}">{units.format_exact(a)}</td><td style="{number}">{units.format_exact(b)}</td>'
+                f'<td style="{number}">{escape(difference)}</td><td style="{number}">{escape(ratio)}</td>'
+                f'<td style="{cell}"><div aria-hidden="true" style="width:12em">{bars}</div></td></tr>'
+            )
+        heads = "".join(
+            f'<th scope="col" style="{cell}text-align:{"left" if column == 0 else "right"}">{escape(head)}</th>'
+            for column, head in enumerate(("part", *self.labels, "difference", "ratio", ""))
+        )
+        upper, lower = map(escape, self.labels)
+        caption = f"In {escape(self.unit)}; upper bar: {upper}, lower bar: {lower}."
+        return (
+            '<div style="color:var(--jp-ui-font-color1, currentColor)">'
+            '<table style="border-collapse:collapse;border:none;color:inherit">'
+            f'<caption style="{cell}text-align:left">{caption}</caption>'
+            f"<thead><tr>{heads}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+        )
+
+    def to_json(self) -> str:
+        """JSON text: unit, labels, totals, and every part as [name, left, right]."""
+        import json
+
+        totals = [int(self.left), int(self.right)]
+        return json.dumps(
+            {"unit": self.unit, "labels": self.labels, "totals": totals, "parts": self.rows}, ensure_ascii=False
+        )
+
+
+def _aligned(row, widths) -> str:
+    first, *rest = (
+        text.ljust(width) if column == 0 else text.rjust(width)
+        for column, (text, width) in enumerate(zip(row, widths, strict=True))
+    )
+    return "  ".join([first, *rest])
+
+
+def _signed(value: int) -> str:
+    """A difference with its sign, or 0."""
+    return f"{'+' if value > 0 else '−' if value < 0 else ''}{units.format_exact(abs(value))}"
+
+
+def _times(left: int, right: int) -> str:
+    """right / left in words: "×2.00"; "new" where left is 0, "gone" where right is."""
+    if left == right:
+        return "same"
+    if left == 0:
+        return "new"
+    return f"×{units.format_si(right / left)}" if right else "gone"
