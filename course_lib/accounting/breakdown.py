@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from course_lib.accounting import units
+from course_lib.accounting import tables, units
 from course_lib.accounting.units import FrozenDict
 
 _BAR = 24  # characters of a full bar in a terminal
@@ -235,41 +235,26 @@ class Breakdown:
         """The table with bars, for a notebook. Colours follow the theme; the share stands in words beside each bar."""
         from html import escape
 
-        cell = "padding:2px 8px;border:none;background:none;color:inherit;"
-        number = cell + "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;"
         body = []
         for depth, name, value in self._rows():
             share = value / self.total if self.total else 0.0
             bar = (
                 f'<div aria-hidden="true" style="width:12em;border-left:1px solid currentColor">'
                 f'<div style="width:{share:.2%};height:0.8em;opacity:{0.75 if depth == 0 else 0.4};'
-                f'background:var(--jp-brand-color1, currentColor)"></div></div>'
+                f'background:{tables.BRAND}"></div></div>'
             )
             body.append(
-                f'<tr style="background:none"><th scope="row" style="{cell}text-align:left;font-weight:normal;'
-                f'padding-left:{8 + 16 * depth}px">{escape(name)}</th>'
-                f'<td style="{number}">{units.format_exact(value)}</td><td style="{number}">{share:.1%}</td>'
-                f'<td style="{cell}">{bar}</td></tr>'
+                f'<tr style="background:none">{tables.label(name, depth)}'
+                f"{tables.numbers(units.format_exact(value), f'{share:.1%}')}"
+                f'<td style="{tables.CELL}">{bar}</td></tr>'
             )
-        total = (
-            f'<tr style="background:none;border-top:1px solid currentColor">'
-            f'<th scope="row" style="{cell}text-align:left">total</th>'
-            f'<td style="{number}"><strong>{units.format_exact(self.total)}</strong></td>'
-            f'<td style="{number}">100.0%</td><td style="{cell}"><strong>{escape(self._brief())}</strong></td></tr>'
+        body.append(
+            f'<tr style="background:none;border-top:1px solid currentColor;font-weight:bold">{tables.label("total")}'
+            f"{tables.numbers(units.format_exact(self.total), '100.0%')}"
+            f'<td style="{tables.CELL}">{escape(self._brief())}</td></tr>'
         )
-        heads = "".join(
-            f'<th scope="col" style="{cell}text-align:{side}">{escape(head)}</th>'
-            for head, side in (("part", "left"), (self.unit, "right"), ("share", "right"), ("", "left"))
-        )
-        folded = (
-            '<details><summary>how it was counted</summary><pre style="color:inherit;background:none;white-space:pre-wrap">'
-            f"{escape(self.explain())}</pre></details>"
-        )
-        return (
-            '<div style="color:var(--jp-ui-font-color1, currentColor)">'
-            '<table style="border-collapse:collapse;border:none;color:inherit">'
-            f"<thead><tr>{heads}</tr></thead><tbody>{''.join(body)}{total}</tbody></table>{folded}</div>"
-        )
+        table = f"{tables.heads('part', self.unit, 'share', '')}<tbody>{''.join(body)}</tbody>"
+        return tables.framed(table, self.explain())
 
     def to_json(self) -> str:
         """JSON text: unit, total, parts (nested objects of integers), assumptions, omitted."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from course_lib.accounting import units
+from course_lib.accounting import tables, units
 
 _BAR = 16  # characters of a full bar in a terminal
 
@@ -78,38 +78,28 @@ class Comparison:
         """The table with two bars a part, for a notebook: left above right. Colours follow the theme."""
         from html import escape
 
-        cell = "padding:2px 8px;border:none;background:none;color:inherit;"
         bar = "height:0.45em;margin:1px 0;box-sizing:border-box;"
-        number = cell + "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;"
         body = []
         for name, a, b, difference, ratio in self._table():
             line = "border-top:1px solid currentColor;" if name == "total" else ""
             bars = "".join(
                 f'<div style="width:{value / self._longest:.2%};{bar}{fill}"></div>'
                 for value, fill in (
-                    (a, "border:1px solid var(--jp-brand-color1, currentColor)"),
-                    (b, "background:var(--jp-brand-color1, currentColor)"),
+                    (a, f"border:1px solid {tables.BRAND}"),
+                    (b, f"background:{tables.BRAND}"),
                 )
                 if value and name != "total"
             )
             body.append(
-                f'<tr style="background:none;{line}">'
-                f'<th scope="row" style="{cell}text-align:left;font-weight:normal">{escape(name)}</th>'
-                f'<td style="{number}">{units.format_exact(a)}</td><td style="{number}">{units.format_exact(b)}</td>'
-                f'<td style="{number}">{escape(difference)}</td><td style="{number}">{escape(ratio)}</td>'
-                f'<td style="{cell}"><div aria-hidden="true" style="width:12em">{bars}</div></td></tr>'
+                f'<tr style="background:none;{line}">{tables.label(name)}'
+                f"{tables.numbers(units.format_exact(a), units.format_exact(b), difference, ratio)}"
+                f'<td style="{tables.CELL}"><div aria-hidden="true" style="width:12em">{bars}</div></td></tr>'
             )
-        heads = "".join(
-            f'<th scope="col" style="{cell}text-align:{"left" if column == 0 else "right"}">{escape(head)}</th>'
-            for column, head in enumerate(("part", *self.labels, "difference", "ratio", ""))
-        )
         upper, lower = map(escape, self.labels)
         caption = f"In {escape(self.unit)}; upper bar: {upper}, lower bar: {lower}."
-        return (
-            '<div style="color:var(--jp-ui-font-color1, currentColor)">'
-            '<table style="border-collapse:collapse;border:none;color:inherit">'
-            f'<caption style="{cell}text-align:left">{caption}</caption>'
-            f"<thead><tr>{heads}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+        return tables.framed(
+            f'<caption style="{tables.LABEL}">{caption}</caption>'
+            f"{tables.heads('part', *self.labels, 'difference', 'ratio', '')}<tbody>{''.join(body)}</tbody>"
         )
 
     def to_json(self) -> str:

@@ -7,7 +7,7 @@ ratios) that follow from each other.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from course_lib.accounting import units
+from course_lib.accounting import tables, units
 from course_lib.accounting.units import FrozenDict
 
 
@@ -62,19 +62,11 @@ class Explained:
         """The figures as a table, with the derivation folded under it, for a notebook."""
         from html import escape
 
-        cell = 'style="padding:2px 8px;border:none;background:none;color:inherit;text-align:left"'
-        head = cell.replace("left", "left;font-weight:normal")
         body = "".join(
-            f'<tr style="background:none"><th scope="row" {head}>{escape(name)}</th>'
-            f"<td {cell}>{escape(value)}</td></tr>"
+            f'<tr style="background:none">{tables.label(name)}<td style="{tables.LABEL}">{escape(value)}</td></tr>'
             for name, value in self._rows()
         )
-        return (
-            '<div style="color:var(--jp-ui-font-color1, currentColor)">'
-            f'<table style="border-collapse:collapse;border:none;color:inherit"><tbody>{body}</tbody></table>'
-            f'<details><summary>how it was computed</summary><pre style="color:inherit;background:none;white-space:pre-wrap">{escape(self.explain())}</pre>'
-            "</details></div>"
-        )
+        return tables.framed(f"<tbody>{body}</tbody>", self.explain())
 
     def to_json(self) -> str:
         """JSON text: the figures, the values they follow from, assumptions and omissions."""
