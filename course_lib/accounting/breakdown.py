@@ -81,7 +81,8 @@ class Breakdown:
                 parts[name] = cls.from_terms(unit, inner, values, multiply_adds=more.get("multiply_adds", False))
                 continue
             parts[name], formula = inner[""]
-            derivation[name] = f"{formula} = {units.substitute(formula, values)}"
+            numbers = units.substitute(formula, values)
+            derivation[name] = formula if numbers == formula else f"{formula} = {numbers}"
         return cls.of(unit, parts, derivation=derivation, **more)
 
     # ------------------------------------------------------------ reading

@@ -1,0 +1,375 @@
+"""Convolutional networks as data: layers, from which sizes, parameters and FLOPs follow."""
+
+from collections import Counter, namedtuple
+from dataclasses import dataclass
+
+from course_lib.accounting import units
+from course_lib.accounting.breakdown import Breakdown
+
+_ACTIVATIONS = ("relu", "gelu", "gelu-tanh", "silu")
+
+
+def pair(value, name: str, minimum: int = 1) -> tuple[int, int]:
+    """`value`, an int or a pair, as (height, width)."""
+    both = value if isinstance(value, (tuple, list)) else (value, value)
+    if len(both) != 2:
+        raise ValueError(f"{name}={value!r} must be an int or a pair (height, width).")
+    return units.count(both[0], name, minimum), units.count(both[1], name, minimum)
+
+
+def image_size(value):
+    """`value`, checked: a side in pixels stays an int, a pair is (height, width)."""
+    both = pair(value, "image")
+    return both if isinstance(value, (tuple, list)) else both[0]
+
+
+# ---------------------------------------------------------------- layers
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A 2-D convolution; then a batch norm with gain and bias, if `norm`; then `activation`, if any.
+
+    kernel, stride, padding (zeros on each side): int or (height, width). groups must divide the channels that come in
+    and out_channels; groups equal to both is a depthwise convolution.
+    """
+
+    out_channels: int
+    kernel: int | tuple[int, int]
+    stride: int | tuple[int, int] = 1
+    padding: int | tuple[int, int] = 0
+    groups: int = 1
+    bias: bool = True
+    norm: bool = False
+    activation: str | None = None
+
+    def __post_init__(self):
+        _set(
+            self, out_channels=units.count(self.out_channels, "out_channels"), groups=units.count(self.groups, "groups")
+        )
+        _set(self, kernel=pair(self.kernel, "kernel"), stride=pair(self.stride, "stride"))
+        _set(self, padding=pair(self.padding, "padding", minimum=0))
+        _check_activation(self.activation)
+        if self.out_channels % self.groups:
+            raise ValueError(
+                f"groups={self.groups} must divide out_channels={self.out_channels}: each group makes an equal share."
+            )
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Max or average pooling over windows of `kernel`; kernel=None: over the whole image. stride=None: the kernel."""
+
+    kernel: int | tuple[int, int] | None = None
+    stride: int | tuple[int, int] | None = None
+    padding: int | tuple[int, int] = 0
+    kind: str = "max"
+
+    def __post_init__(self):
+        units.choice(self.kind, "kind", ("max", "average"))
+        padding = pair(self.padding, "padding", minimum=0)
+        if self.kernel is None:
+            if self.stride is not None or padding != (0, 0):
+                raise ValueError("kernel=None pools the whole image, where stride and padding mean nothing.")
+            return
+        kernel = pair(self.kernel, "kernel")
+        _set(self, kernel=kernel, stride=kernel if self.stride is None else pair(self.stride, "stride"))
+        _set(self, padding=padding)
+        if any(2 * zeros > side for zeros, side in zip(padding, kernel, strict=True)):
+            raise ValueError(f"padding={padding} must be at most half of kernel={kernel}: a window needs real pixels.")
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A linear layer on all numbers of an image, flattened; then `activation`, if any."""
+
+    out_features: int
+    bias: bool = True
+    activation: str | None = None
+
+    def __post_init__(self):
+        _set(self, out_features=units.count(self.out_features, "out_features"))
+        _check_activation(self.activation)
+
+
+@dataclass(frozen=True)
+class Residual:
+    """The sum of two branches on the same input, then `activation`, if any. An empty `shortcut` passes the input on."""
+
+    main: tuple
+    shortcut: tuple = ()
+    activation: str | None = "relu"
+
+    def __post_init__(self):
+        _set(self, main=_layers(self.main, "main"), shortcut=_layers(self.shortcut, "shortcut"))
+        _check_activation(self.activation)
+        if not self.main:
+            raise ValueError("main=() must have a layer: a residual block adds something to its input.")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Layers in a row that a Breakdown shows as one part, `name`."""
+
+    name: str
+    layers: tuple
+
+    def __post_init__(self):
+        _set(self, layers=_layers(self.layers, "layers"))
+        if not isinstance(self.name, str) or not self.name or "." in self.name:
+            raise ValueError(f"name={self.name!r} of a stage must be a text without a dot: dots lead into its parts.")
+        if not self.layers:
+            raise ValueError(f"layers=() of stage {self.name!r} must have a layer.")
+
+
+def _set(layer, **values) -> None:
+    for name, value in values.items():
+        object.__setattr__(layer, name, value)
+
+
+def _check_activation(activation) -> None:
+    if activation is not None:
+        units.choice(activation, "activation", _ACTIVATIONS)
+
+
+def _layers(layers, name: str, kinds: tuple = (Convolution, Pool, Linear, Residual)) -> tuple:
+    """`layers` as a tuple, each of one of `kinds`: a layer that is not known is refused, never counted as zero."""
+    if not isinstance(layers, (tuple, list)):
+        raise ValueError(f"{name}={layers!r} must be a list of layers.")
+    for index, layer in enumerate(layers):
+        if type(layer) not in kinds:
+            known = ", ".join(kind.__name__ for kind in kinds)
+            raise ValueError(f"{name}[{index}]={layer!r} is no layer that can be counted. Known: {known}.")
+    return tuple(layers)
+
+
+# ---------------------------------------------------------------- the network
+
+Step = namedtuple("Step", "part op size size_text work work_text learned", defaults=(True,))
+Step.__doc__ = """One operation on one image.
+
+part: stage and kind, "stem.convolution". op: "multiply-add", "batchnorm", "add", "pool" or an activation. size:
+trainable parameters. work: multiply-adds of a convolution or linear layer; else the elements that come out, times the
+window of a pooling. learned: whether parameters stand before it, so that its input needs a gradient.
+"""
+
+
+@dataclass(frozen=True)
+class ConvNet:
+    """A convolutional network: `layers` (Convolution, Pool, Linear, Residual, Stage) in a row.
+
+    image: side in pixels or (height, width), of `channels`. Sizes follow from it: a side s becomes
+    (s + 2·padding − kernel)//stride + 1. Parts carry the name of their Stage; a layer outside a stage is named after
+    its kind and place ("convolution1").
+
+    Layers that do not fit together (a kernel larger than its image, branches of different size, a convolution after a
+    linear layer, groups that do not divide the channels) raise ValueError.
+    """
+
+    name: str
+    layers: tuple
+    image: int | tuple[int, int]
+    channels: int = 3
+
+    def __post_init__(self):
+        _set(self, layers=_layers(self.layers, "layers", (Stage, Convolution, Pool, Linear, Residual)))
+        _set(self, image=image_size(self.image), channels=units.count(self.channels, "channels"))
+        names = [name for name, _ in self._stages()]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"layers: two parts have the name {name!r}; give each Stage a name of its own.")
+        if not any(step.size for step in self.steps()):
+            raise ValueError(
+                f"layers={self.layers!r} must have a Convolution or a Linear: nothing here has parameters."
+            )
+
+    def _stages(self) -> list[tuple[str, tuple]]:
+        """(name, layers) of each part of a Breakdown."""
+        return [
+            (layer.name, layer.layers)
+            if isinstance(layer, Stage)
+            else (f"{type(layer).__name__.lower()}{place}", (layer,))
+            for place, layer in enumerate(self.layers, 1)
+        ]
+
+    def steps(self, image=None) -> list[Step]:
+        """Every step that an `image` (None: its own) takes through the network, in order."""
+        shape = (self.channels, *pair(self.image if image is None else image, "image"))
+        steps, learned = [], False
+        for name, layers in self._stages():
+            shape, learned = _through(layers, name, shape, learned, steps)
+        if image is not None and [step.size for step in steps] != [step.size for step in self.steps()]:
+            raise ValueError(
+                f"image={image!r} changes the size of a linear layer of {self.name}, whose weights are made for "
+                f"image={self.image!r}. Pool the whole image before it, or describe another network."
+            )
+        return steps
+
+    def parameters(self, active: bool = False) -> Breakdown:
+        """Trainable parameters by stage, and in it by kind: convolution, norm, linear. All are active."""
+        terms = grouped((step.part, step.size, step.size_text) for step in self.steps() if step.size)
+        return Breakdown.from_terms("parameters", terms, {}, assumptions=(_READING,), omitted=(_BUFFERS,))
+
+
+_READING = (
+    "A convolution has output channels · input channels of its group · kernel height · kernel width, a batch norm "
+    "gain and bias, a linear layer outputs · inputs; a bias adds one per output."
+)
+_BUFFERS = "Running means and variances of batch norm: no gradient trains them."
+
+
+def grouped(steps) -> dict[str, tuple[int, str]]:
+    """(part, number, formula) of every step, added by part: part -> (sum, formula). Equal formulas are counted."""
+    parts: dict[str, Counter] = {}
+    for part, number, text in steps:
+        parts.setdefault(part, Counter())[number, text] += 1
+    return {
+        part: (
+            sum(number * times for (number, _), times in terms.items()),
+            " + ".join(text if times == 1 else f"{times}·{text}" for (_, text), times in terms.items()),
+        )
+        for part, terms in parts.items()
+    }
+
+
+def _through(layers, stage: str, shape: tuple, learned: bool, steps: list) -> tuple[tuple, bool]:
+    """Append the steps of `layers` on an input of `shape`; the shape that comes out, and whether a gradient must reach
+    it because something before it has parameters."""
+    for layer in layers:
+        shape, learned = _PASS[type(layer)](layer, stage, shape, learned, steps)
+    return shape, learned
+
+
+def _convolution(layer: Convolution, stage: str, shape: tuple, learned: bool, steps: list):
+    channels, out = _image(layer, stage, shape)[0], layer.out_channels
+    if channels % layer.groups:
+        raise ValueError(
+            f"groups={layer.groups} must divide the {channels} channels that come into a convolution of {stage}."
+        )
+    height, width = _sides(layer, stage, shape)
+    (rows, columns), share = layer.kernel, channels // layer.groups
+    size, text = out * share * rows * columns, f"{out}·{share}·{rows}·{columns}"
+    steps.append(
+        Step(
+            f"{stage}.convolution",
+            "multiply-add",
+            size + out if layer.bias else size,
+            f"({text} + {out})" if layer.bias else text,
+            size * height * width,
+            f"{out}·{height}·{width}·{share}·{rows}·{columns}",
+            learned,
+        )
+    )
+    shape = (out, height, width)
+    if layer.norm:
+        steps.append(Step(f"{stage}.norm", "batchnorm", 2 * out, f"2·{out}", *_elements(shape)))
+    return _activated(layer, stage, shape, steps), True
+
+
+def _pool(layer: Pool, stage: str, shape: tuple, learned: bool, steps: list):
+    channels, *sides = _image(layer, stage, shape)
+    rows, columns = layer.kernel or sides
+    height, width = _sides(layer, stage, shape) if layer.kernel else (1, 1)
+    work, text = _elements((channels, height, width))
+    steps.append(Step(f"{stage}.pool", "pool", 0, "", work * rows * columns, f"{text}·{rows}·{columns}"))
+    return (channels, height, width), learned
+
+
+def _linear(layer: Linear, stage: str, shape: tuple, learned: bool, steps: list):
+    features, out = 1, layer.out_features
+    for side in shape:
+        features *= side
+    size, text = (features + 1, f"({features} + 1)") if layer.bias else (features, f"{features}")
+    work, work_text = out * features, f"{out}·{features}"
+    steps.append(Step(f"{stage}.linear", "multiply-add", out * size, f"{out}·{text}", work, work_text, learned))
+    return _activated(layer, stage, (out,), steps), True
+
+
+def _residual(layer: Residual, stage: str, shape: tuple, learned: bool, steps: list):
+    main, learned_main = _through(layer.main, stage, shape, learned, steps)
+    shortcut, learned_shortcut = _through(layer.shortcut, stage, shape, learned, steps)
+    if main != shortcut:
+        raise ValueError(
+            f"A residual block of {stage} adds {_size(main)} and {_size(shortcut)}; they must be equal. Give its "
+            "shortcut a 1×1 convolution with the stride and the channels of main."
+        )
+    steps.append(Step(f"{stage}.residual", "add", 0, "", *_elements(main)))
+    return _activated(layer, stage, main, steps), learned_main or learned_shortcut
+
+
+_PASS = {Convolution: _convolution, Pool: _pool, Linear: _linear, Residual: _residual}
+
+
+def _activated(layer, stage: str, shape: tuple, steps: list) -> tuple:
+    if layer.activation:
+        steps.append(Step(f"{stage}.activation", layer.activation, 0, "", *_elements(shape)))
+    return shape
+
+
+def _elements(shape: tuple) -> tuple[int, str]:
+    number = 1
+    for side in shape:
+        number *= side
+    return number, "·".join(map(str, shape))
+
+
+def _size(shape: tuple) -> str:
+    return "×".join(map(str, shape))
+
+
+def _image(layer, stage: str, shape: tuple) -> tuple:
+    if len(shape) != 3:
+        raise ValueError(
+            f"A {type(layer).__name__} of {stage} needs an image, but a linear layer before it has flattened it."
+        )
+    return shape
+
+
+def _sides(layer, stage: str, shape: tuple) -> list[int]:
+    """Height and width that come out of a convolution or a pooling."""
+    sides = []
+    for side, kernel, stride, padding in zip(shape[1:], layer.kernel, layer.stride, layer.padding, strict=True):
+        if kernel > side + 2 * padding:
+            raise ValueError(
+                f"kernel={layer.kernel} of a {type(layer).__name__} of {stage} is larger than its padded image: "
+                f"{_size(shape)} with padding={layer.padding}. Start from a larger image, or stride less before it."
+            )
+        sides.append((side + 2 * padding - kernel) // stride + 1)
+    return sides
+
+
+# ---------------------------------------------------------------- a family
+
+
+def resnet(name: str, stages, block: str, classes: int = 1000, image: int | tuple[int, int] = 224) -> ConvNet:
+    """A residual network for images (He et al. 2015): `stages` blocks of widths 64, 128, 256, …; ResNet-50 is
+    `resnet("resnet-50", [3, 4, 6, 3], "bottleneck")`.
+
+    block: "basic" (two 3×3 convolutions) or "bottleneck" (1×1, 3×3, 1×1, four times wider at the end). A stage after
+    the first halves the image in its first 3×3 convolution, as torchvision and NVIDIA do ("v1.5"); the paper does it in
+    the 1×1 before.
+    """
+    units.choice(block, "block", ("basic", "bottleneck"))
+    stem = (Convolution(64, 7, 2, 3, bias=False, norm=True, activation="relu"), Pool(3, 2, 1))
+    parts, channels = [Stage("stem", stem)], 64
+    for number, blocks in enumerate(stages, 1):
+        width = 64 * 2 ** (number - 1)
+        rows = []
+        for index in range(units.count(blocks, "stages")):
+            stride = 2 if number > 1 and index == 0 else 1
+            main, out = _branch(width, stride, block)
+            shortcut = (Convolution(out, 1, stride, bias=False, norm=True),) if stride > 1 or out != channels else ()
+            rows.append(Residual(main, shortcut))
+            channels = out
+        parts.append(Stage(f"stage{number}", rows))
+    parts.append(Stage("head", (Pool(kind="average"), Linear(classes))))
+    return ConvNet(name, parts, image)
+
+
+def _branch(width: int, stride: int, block: str) -> tuple[tuple, int]:
+    """The main branch of a residual block, and the channels that come out of it."""
+    inner = {"bias": False, "norm": True, "activation": "relu"}
+    if block == "basic":
+        return (Convolution(width, 3, stride, 1, **inner), Convolution(width, 3, 1, 1, bias=False, norm=True)), width
+    narrow = (Convolution(width, 1, **inner), Convolution(width, 3, stride, 1, **inner))
+    return (*narrow, Convolution(4 * width, 1, bias=False, norm=True)), 4 * width
