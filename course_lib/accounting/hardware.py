@@ -1,7 +1,9 @@
-"""Devices: dense peak rates, memory bandwidth and capacity with their sources, and the machine that was measured.
+"""Devices and networks with their sources, and the machine that was measured.
 
-The catalogue is `hardware.toml`. Peaks are the vendor's *dense* figures: structured sparsity is never counted.
-Capacities are the printed figures, read as decimal (80 GB is 80e9 bytes).
+A device has dense peak rates, bandwidth and capacity of its main memory and of the levels above it, the links to other
+devices, power and an hourly price. The catalogue is `hardware.toml`. Peaks are the vendor's *dense* figures: structured
+sparsity stands in `sparse_peaks` only. Capacities are the printed figures, read as decimal (80 GB is 80e9 bytes), but
+those of caches, which are printed in KB and MB of 1024. Link bandwidths are one-way: half of what is usually printed.
 """
 
 from collections.abc import Mapping
@@ -18,12 +20,57 @@ class ProfileMissing(RuntimeError):  # noqa: N818 (a state of the machine, not a
 
 
 @dataclass(frozen=True)
+class Level:
+    """A memory above main memory, all its copies on the device together: capacity in bytes, bandwidth in B/s.
+
+    bandwidth=None: no adequate source states it.
+    """
+
+    capacity: int
+    bandwidth: float | None = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "capacity", units.count(self.capacity, "capacity"))
+        if self.capacity < 1024:
+            raise ValueError(f"capacity={self.capacity!r} looks like MB; this takes bytes (40 MB is 40e6).")
+        if self.bandwidth is not None:
+            object.__setattr__(self, "bandwidth", units.bandwidth(self.bandwidth))
+
+
+@dataclass(frozen=True)
+class Link:
+    """A network or bus that belongs to no device, such as InfiniBand NDR.
+
+    bandwidth: one-way B/s of one port, after the line coding. latency: seconds; 0 means unknown, as it
+    is for all of the catalogue (it belongs to adapters, switches and software). source: (title or url, date).
+    """
+
+    id: str
+    name: str
+    bandwidth: float
+    latency: float = 0.0
+    source: tuple[str, str] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "bandwidth", units.bandwidth(self.bandwidth))
+        object.__setattr__(self, "latency", _seconds(self.latency, "latency"))
+        object.__setattr__(self, "source", tuple(self.source))
+
+
+@dataclass(frozen=True)
 class Device:
     """One device.
 
     peaks: dtype -> dense FLOP/s (for integer dtypes: operations per second). memory_bandwidth: B/s of main memory.
     memory_capacity: bytes. call_overhead: seconds that one framework call costs whatever its size; 0 means unknown (no
     data sheet states it; `course doctor` measures it on your machine). sources: field -> (title or url, date).
+
+    levels: name -> Level, nearest to the arithmetic first: "registers", "shared" (L1 and shared memory of all SMs),
+    "l2", "infinity-cache"; main memory is not among them.
+    links: name -> one-way B/s of this device, all its links of that name together: "nvlink", "pcie", "ici". What is
+    printed for NVLink counts both directions: the 900 GB/s of an H100 are 450e9 here.
+    power: the data sheet's limit (TDP) in W. price_per_hour: dollars for this one device, on demand. None: unknown.
+    sparse_peaks: dtype -> FLOP/s with 2:4 structured sparsity; no calculator uses them.
     Make a variant with `dataclasses.replace(device, memory_bandwidth=...)`.
     """
 
@@ -35,23 +82,42 @@ class Device:
     memory_capacity: int
     call_overhead: float = 0.0
     sources: Mapping[str, tuple[str, str]] = field(default_factory=dict, compare=False, repr=False)
+    levels: Mapping[str, Level] = field(default_factory=dict)
+    links: Mapping[str, float] = field(default_factory=dict)
+    power: float | None = None
+    price_per_hour: float | None = None
+    sparse_peaks: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self):
         def fix(name, value):
             object.__setattr__(self, name, value)
 
-        units.choice(self.kind, "kind", ("gpu", "cpu", "tpu"))
+        units.choice(self.kind, "kind", ("gpu", "cpu", "tpu", "npu"))
         if not isinstance(self.peaks, Mapping) or not self.peaks:
             raise ValueError(
                 f"peaks={self.peaks!r} must map at least one dtype to FLOP/s, such as {{'fp32': 19.5e12}}."
             )
-        fix("peaks", units.FrozenDict({_dtype(d): units.peak_rate(v, f"peaks[{d!r}]") for d, v in self.peaks.items()}))
+        for name in ("levels", "links", "sparse_peaks"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} must be a mapping by name; {{}} where nothing is known."
+                )
+        fix("peaks", _rates(self.peaks, "peaks"))
         fix("memory_bandwidth", units.bandwidth(self.memory_bandwidth, "memory_bandwidth"))
         fix("memory_capacity", units.capacity(self.memory_capacity, "memory_capacity"))
-        fix("call_overhead", units.number(self.call_overhead, "call_overhead"))
-        if self.call_overhead > 1:
-            raise ValueError(f"call_overhead={self.call_overhead!r} looks like µs; this takes seconds (5 µs is 5e-6).")
+        fix("call_overhead", _seconds(self.call_overhead, "call_overhead"))
         fix("sources", units.FrozenDict({k: tuple(v) for k, v in self.sources.items()}))
+        for name, level in self.levels.items():
+            if not isinstance(level, Level):
+                raise ValueError(
+                    f"levels[{name!r}]={level!r} must be a hardware.Level(capacity in B, bandwidth in B/s)."
+                )
+        fix("levels", units.FrozenDict(self.levels))
+        links = {name: units.bandwidth(value, f"links[{name!r}]") for name, value in self.links.items()}
+        fix("links", units.FrozenDict(links))
+        fix("power", None if self.power is None else _power(self.power))
+        fix("price_per_hour", None if self.price_per_hour is None else _price(self.price_per_hour))
+        fix("sparse_peaks", _rates(self.sparse_peaks, "sparse_peaks"))
 
     def __hash__(self):
         return hash((self.id, self.memory_bandwidth, self.memory_capacity))
@@ -63,34 +129,102 @@ class Device:
             raise ValueError(f"dtype={dtype!r}: {self.id} has no peak for it. It has {', '.join(self.peaks)}.")
         return self.peaks[dtype]
 
+    def sparse_peak(self, dtype) -> float:
+        """Peak of `dtype` in FLOP/s that counts the zeros of 2:4 structured sparsity as work. ValueError if unknown."""
+        dtype = precision.normalise(dtype)
+        if dtype not in self.sparse_peaks:
+            known = ", ".join(self.sparse_peaks) or "none"
+            raise ValueError(f"dtype={dtype!r}: no sparse peak of {self.id} is known for it. Known: {known}.")
+        return self.sparse_peaks[dtype]
+
+    def level(self, name: str) -> Level:
+        """The memory level `name`, such as "l2". ValueError, naming those known, for any other."""
+        if name not in self.levels:
+            known = ", ".join(self.levels) or "none"
+            raise ValueError(f"level={name!r}: no such memory level of {self.id} is known. Known: {known}.")
+        return self.levels[name]
+
+    def bandwidth(self, level: str = "memory") -> float:
+        """B/s of a memory level or of main memory ("memory"). ValueError where level or bandwidth is unknown."""
+        if level == "memory":
+            return self.memory_bandwidth
+        bandwidth = self.level(level).bandwidth
+        if bandwidth is None:
+            stated = [name for name, level in self.levels.items() if level.bandwidth] + ["memory"]
+            raise ValueError(
+                f"level={level!r}: no adequate source states its bandwidth on {self.id}. Stated: {', '.join(stated)}."
+            )
+        return bandwidth
+
+    def link(self, name: str) -> float:
+        """One-way B/s of the device's links `name`, such as "nvlink". ValueError, naming those known, for any other."""
+        if name not in self.links:
+            known = ", ".join(self.links) or "none"
+            raise ValueError(f"link={name!r}: {self.id} has no such link. Known: {known}.")
+        return self.links[name]
+
     def source(self, field: str) -> tuple[str, str]:
-        """(title or url, date) of "peaks", "memory_bandwidth" or "memory_capacity".
+        """(title or url, date) of "peaks", "memory_bandwidth", "levels.l2", "links.nvlink", "power", "price_per_hour" …
 
         A value that was replaced has no source: ValueError.
         """
         if field not in self.sources:
             listed = ", ".join(self.sources) or "nothing"
             raise ValueError(f"field={field!r}: {self.id} records no source for it. It records one for {listed}.")
-        if self.id in _catalogue() and getattr(load(self.id), field) != getattr(self, field):
+        if self.id in _catalogue() and _value(load(self.id), field) != _value(self, field):
             raise ValueError(
                 f"field={field!r} of {self.id} was replaced here; the catalogue's source does not vouch for it."
             )
         return self.sources[field]
 
 
-_SOURCED = ("peaks", "memory_bandwidth", "memory_capacity")
+def _value(device: Device, field: str):
+    """What "memory_bandwidth" or "levels.l2" names; None where the device has no such entry."""
+    field, _, entry = field.partition(".")
+    return getattr(device, field).get(entry) if entry else getattr(device, field)
 
 
-def _dtype(dtype) -> str:
-    return precision.normalise(dtype, "peaks")
+def _rates(peaks: Mapping, name: str) -> units.FrozenDict:
+    return units.FrozenDict(
+        {precision.normalise(d, name): units.peak_rate(v, f"{name}[{d!r}]") for d, v in peaks.items()}
+    )
+
+
+def _seconds(value, name: str) -> float:
+    value = units.number(value, name)
+    if value > 1:
+        raise ValueError(f"{name}={value!r} looks like µs; this takes seconds (5 µs is 5e-6).")
+    return value
+
+
+def _power(value) -> float:
+    value = units.number(value, "power")
+    if value < 1:
+        raise ValueError(f"power={value!r} looks like kW; this takes W (0.7 kW is 700). None where it is not known.")
+    return value
+
+
+def _price(value) -> float:
+    value = units.number(value, "price_per_hour")
+    if value > 1000:
+        raise ValueError(
+            f"price_per_hour={value!r} looks like a purchase; this takes dollars for one hour of one device."
+        )
+    return value
+
+
+# ---------------------------------------------------------------- the catalogue
 
 
 @cache
-def _catalogue() -> dict[str, dict]:
-    import tomllib  # read on first use: importing the calculators stays cheap
-    from importlib import resources
+def _file() -> dict[str, dict]:
+    from course_lib.accounting import catalogue
 
-    return tomllib.loads(resources.files(__package__).joinpath("hardware.toml").read_text("utf-8"))
+    return catalogue.read("hardware.toml")
+
+
+def _catalogue() -> dict[str, dict]:
+    return _file()["device"]
 
 
 def names() -> tuple[str, ...]:
@@ -101,13 +235,27 @@ def names() -> tuple[str, ...]:
 @cache
 def _load(id: str) -> Device:
     entry = dict(_catalogue()[id])
-    source, overrides = entry.pop("source"), entry.pop("sources", {})
-    return Device(id=id, **entry, sources={name: overrides.get(name, source) for name in _SOURCED})
+    source, others = entry.pop("source"), entry.pop("sources", {})
+    if "levels" in entry:
+        entry["levels"] = {name: Level(**level) for name, level in entry["levels"].items()}
+    sourced = [name for name in entry if name not in ("name", "kind", "levels", "links")]
+    sourced += [f"{group}.{name}" for group in ("levels", "links") for name in entry.get(group, ())]
+    return Device(id=id, **entry, sources={name: others.get(name, source) for name in sourced})
 
 
 def load(id: str) -> Device:
     """The device `id` of the catalogue; an unknown id is a ValueError with the nearest."""
     return _load(units.choice(id, "device", names()))
+
+
+def link_names() -> tuple[str, ...]:
+    """Ids of every network and bus in the catalogue that belongs to no device."""
+    return tuple(_file()["link"])
+
+
+def link(id: str) -> Link:
+    """The network or bus `id` of the catalogue; an unknown id is a ValueError with the nearest."""
+    return Link(id=id, **_file()["link"][units.choice(id, "link", link_names())])
 
 
 def resolve(device) -> Device:
@@ -120,6 +268,8 @@ def resolve(device) -> Device:
 
 
 # ---------------------------------------------------------------- the machine at hand
+
+_MEASURED = ("peaks", "memory_bandwidth", "memory_capacity", "call_overhead")
 
 
 def profile_path():
@@ -165,6 +315,6 @@ def this_machine(on: str = "auto") -> Device:
     try:
         entry = dict(entry)
         source = ("measured here by `course doctor`", entry.pop("measured_at"))
-        return Device(**entry, sources=dict.fromkeys((*_SOURCED, "call_overhead"), source))
+        return Device(**entry, sources=dict.fromkeys(_MEASURED, source))
     except (ValueError, KeyError, TypeError):
         raise ProfileMissing("The machine profile is damaged: run `course doctor` to measure again.") from None

@@ -330,10 +330,9 @@ _KINDS = {"transformer": Transformer, "encoder": Encoder, "vision-transformer": 
 
 @cache
 def _catalogue() -> dict[str, dict]:
-    import tomllib  # read on first use: importing the calculators stays cheap
-    from importlib import resources
+    from course_lib.accounting import catalogue
 
-    return tomllib.loads(resources.files(__package__).joinpath("models.toml").read_text("utf-8"))
+    return catalogue.read("models.toml")
 
 
 def names() -> tuple[str, ...]:

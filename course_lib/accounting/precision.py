@@ -1,12 +1,19 @@
-"""Number formats: their names, and how many bytes a number takes.
+"""Number formats: their names, how many bytes a number takes, what they can hold and how they round.
 
 A name says how a number is *stored* or, in a device's peaks, which arithmetic is meant. tf32 is arithmetic on numbers
 stored as fp32, so it takes 4 bytes. The block formats count their scales: MX formats share one 8-bit scale among 32
 numbers (OCP Microscaling Formats Specification v1.0, 2023), NVFP4 one 8-bit scale among 16 (NVIDIA, "Introducing
 NVFP4", 2025; its one fp32 scale per tensor is left out).
+
+Ranges: IEEE 754-2019 (fp64, fp32, fp16); NVIDIA A100 Architecture whitepaper, 2020 (tf32: the exponent of fp32, the
+fraction of fp16; bf16); OCP 8-bit Floating Point Specification v1.0, 2023 (fp8); the MX specification (6 and 4 bits).
 """
 
+import math
+from dataclasses import dataclass
+
 from course_lib.accounting import units
+from course_lib.accounting.explained import Explained
 
 # name -> (bits of one block, numbers in a block)
 _FORMATS = {
@@ -26,6 +33,23 @@ _FORMATS = {
     "int16": (16, 1),
     "int8": (8, 1),
     "int4": (4, 1),
+}
+
+# name -> (fraction bits, smallest and largest exponent of a normal number, codes that the largest exponent lacks at its
+# top, whether there are infinities). For a block format: of its elements, before the shared scale. mxfp8 and mxfp6 are
+# E4M3 and E3M2 here; the specification also allows E5M2 and E2M3.
+_FLOATS = {
+    "fp64": (52, -1022, 1023, 0, True),
+    "fp32": (23, -126, 127, 0, True),
+    "tf32": (10, -126, 127, 0, True),
+    "bf16": (7, -126, 127, 0, True),
+    "fp16": (10, -14, 15, 0, True),
+    "fp8-e4m3": (3, -6, 8, 1, False),  # the topmost code is NaN
+    "fp8-e5m2": (2, -14, 15, 0, True),
+    "mxfp8": (3, -6, 8, 1, False),
+    "mxfp6": (2, -2, 4, 0, False),
+    "mxfp4": (1, 0, 2, 0, False),
+    "nvfp4": (1, 0, 2, 0, False),
 }
 
 _ALIASES = {
@@ -84,3 +108,96 @@ def nbytes(elements, dtype) -> int:
     bits, block = _FORMATS[normalise(dtype)]
     blocks = -(-units.count(elements, "elements", minimum=0) // block)
     return -(-blocks * bits // 8)
+
+
+# ---------------------------------------------------------------- range and rounding
+
+
+_LIMITS_DERIVATION = (
+    ("max", "(2 − k·2^(−f))·2^E", ""),
+    ("min_normal", "2^N", ""),
+    ("min_subnormal", "2^(N − f)", ""),
+    ("eps", "2^(−f)", ""),
+)
+_LIMITS_SYMBOLS = {
+    "f": "fraction bits",
+    "N": "exponent of the smallest normal number",
+    "E": "largest exponent",
+    "k": "1, or 2 where the topmost code is NaN instead of a number",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Limits(Explained):
+    """What a floating format can hold; made by `limits`. All four are exact."""
+
+    max: float  # largest finite number
+    min_normal: float  # smallest positive number with the full fraction
+    min_subnormal: float  # smallest positive number
+    eps: float  # distance from 1 to the next larger number
+
+
+def limits(dtype) -> Limits:
+    """Range and precision of a floating format: fp16 → max 65504, min_normal 2⁻¹⁴, min_subnormal 2⁻²⁴, eps 2⁻¹⁰.
+
+    For a block format (MX, NVFP4): of its elements, before the shared scale. Integer formats have neither subnormals
+    nor an eps: ValueError, naming their range.
+    """
+    name = normalise(dtype)
+    fraction, smallest, top, lacking, _ = _floating(name)
+    assumptions = ("Subnormal numbers are kept, not flushed to zero.",)
+    if _FORMATS[name][1] > 1:
+        assumptions += ("These are the elements of a block; its shared scale moves all of them together.",)
+    return Limits(
+        max=_largest(name),
+        min_normal=2.0**smallest,
+        min_subnormal=2.0 ** (smallest - fraction),
+        eps=2.0**-fraction,
+        derivation=_LIMITS_DERIVATION,
+        values={"f": fraction, "N": smallest, "E": top, "k": 1 + lacking},
+        symbols=_LIMITS_SYMBOLS,
+        assumptions=assumptions,
+    )
+
+
+def rounded(value, dtype) -> float:
+    """The number that `value` becomes in a floating format: to nearest, ties to even, subnormals kept.
+
+    One rounding, from the float64 that `value` is. Beyond the range: infinity where the format has one (fp64 … fp16,
+    fp8-e5m2); fp8-e4m3 and the MX and NVFP4 elements, which have none, give ± their largest number, also for an
+    infinity (the saturating conversion of OCP's FP8 and MX specifications, and what torch 2.13 does). NaN stays NaN,
+    although the 6- and 4-bit elements could not hold one. Block scales are not applied. Hardware may round tf32
+    operands in other ways (PTX offers ties away from zero, and plain truncation happens).
+    """
+    name = normalise(dtype)
+    fraction, smallest, _, _, infinite = _floating(name)
+    try:
+        number = None if isinstance(value, (bool, str)) else float(value)
+    except (TypeError, ValueError, RuntimeError, OverflowError):  # RuntimeError: a tensor of several numbers
+        number = None
+    if number is None:
+        raise ValueError(f"value={value!r} must be one number that a float holds; round a list number by number.")
+    if math.isnan(number) or number == 0:
+        return number
+    size, largest = abs(number), _largest(name)
+    if size < 2 * largest:  # also keeps the scaling below from overflowing
+        place = max(math.frexp(size)[1] - 1, smallest) - fraction  # exponent of the last place
+        size = math.ldexp(round(math.ldexp(size, -place)), place)  # exact but for `round`, which takes ties to even
+    if size > largest:
+        size = math.inf if infinite else largest
+    return math.copysign(size, number)
+
+
+def _floating(name: str) -> tuple[int, int, int, int, bool]:
+    if name not in _FLOATS:
+        bound = 2 ** (_FORMATS[name][0] - 1)
+        raise ValueError(
+            f"dtype={name!r} is an integer format: the whole numbers from {-bound} to {bound - 1} and nothing between. "
+            f"Floating formats are {', '.join(_FLOATS)}."
+        )
+    return _FLOATS[name]
+
+
+def _largest(name: str) -> float:
+    fraction, _, top, lacking, _ = _FLOATS[name]
+    return (2 - (1 + lacking) * 2.0**-fraction) * 2.0**top

@@ -225,8 +225,8 @@ def _digits(value) -> str:
 
 
 def _plain(value: float, digits: int) -> str:
-    """No prefix: significant digits below 1000, every digit before the point from there on."""
-    return _group(round(value)) if round(value) >= 1000 else _significant(value, digits)
+    """No prefix: significant digits below 1000, then every digit before the point, an exponent from 1e15 on."""
+    return _group(round(value)) if 1000 <= round(value) < 1e15 else _significant(value, digits)
 
 
 def _group(value: int) -> str:

@@ -28,7 +28,7 @@ def small(**changes):
         (lambda: replace(H100, memory_capacity=80), ["memory_capacity=80", "looks like GB", "takes bytes"]),
         (lambda: replace(H100, call_overhead=5), ["call_overhead=5", "looks like µs", "takes seconds"]),
         (lambda: replace(H100, call_overhead=-1e-6), ["call_overhead=-1e-06", "zero or more"]),
-        (lambda: replace(H100, kind="npu"), ["kind='npu'", "gpu, cpu, tpu"]),
+        (lambda: replace(H100, kind="fpga"), ["kind='fpga'", "gpu, cpu, tpu, npu"]),
         (lambda: units.fraction(40, "fraction"), ["fraction=40", "between 0 and 1", "40 % is 0.4"]),
         (lambda: units.fraction(-0.1, "fraction"), ["fraction=-0.1"]),
         (lambda: units.count(float("inf"), "n"), ["n=inf"]),

@@ -1,0 +1,190 @@
+"""Ranges and rounding of number formats against torch's own types and casts, numpy's, and the specifications' codes."""
+
+import math
+import struct
+
+import pytest
+import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from course_lib.accounting import precision
+from course_lib.accounting.precision import limits, rounded
+
+TORCH = {
+    "fp64": torch.float64,
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "fp8-e4m3": torch.float8_e4m3fn,
+    "fp8-e5m2": torch.float8_e5m2,
+}
+# Every positive number of the small element formats, from the OCP Microscaling Formats Specification v1.0 (2023),
+# section 5.3: E2M1 in full, E3M2 by its fields.
+E2M1 = (0, 0.5, 1, 1.5, 2, 3, 4, 6)
+E3M2 = tuple((0, 1, 2, 3)[m] / 16 if e == 0 else (4 + m) * 2 ** (e - 3) / 4 for e in range(8) for m in range(4))
+
+
+def cast(value: float, dtype: str) -> float:
+    """What torch makes of a float32 value in `dtype`."""
+    return torch.tensor(value, dtype=torch.float32).to(TORCH[dtype]).to(torch.float64).item()
+
+
+def float32(value: float) -> float:
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def same(left: float, right: float) -> bool:
+    """Equal, zeros with their sign; NaN equals NaN."""
+    if math.isnan(left) or math.isnan(right):
+        return math.isnan(left) and math.isnan(right)
+    return (left, math.copysign(1, left)) == (right, math.copysign(1, right))
+
+
+# ---------------------------------------------------------------- ranges
+
+
+@pytest.mark.parametrize("dtype", TORCH)
+def test_limits_are_those_of_torch(dtype):
+    info = torch.finfo(TORCH[dtype])
+    ours = limits(dtype)
+    assert (ours.max, ours.min_normal, ours.eps) == (info.max, info.smallest_normal, info.eps)
+    one_bit = {8: torch.uint8, 16: torch.int16, 32: torch.int32, 64: torch.int64}[info.bits]
+    assert ours.min_subnormal == torch.tensor([1], dtype=one_bit).view(TORCH[dtype]).to(torch.float64).item()
+
+
+def test_tf32_has_the_exponent_of_fp32_and_the_fraction_of_fp16():
+    tf32, fp32, fp16 = limits("tf32"), limits("fp32"), limits("fp16")
+    assert (tf32.min_normal, tf32.eps) == (fp32.min_normal, fp16.eps)
+    assert tf32.max == struct.unpack("f", struct.pack("I", 0x7F7FE000))[0]  # fp32's largest without its 13 last bits
+    assert tf32.min_subnormal == struct.unpack("f", struct.pack("I", 0x00002000))[0]
+
+
+@pytest.mark.parametrize(("dtype", "codes"), [("mxfp4", E2M1), ("nvfp4", E2M1), ("mxfp6", E3M2)])
+def test_limits_of_the_small_elements(dtype, codes):
+    ours = limits(dtype)
+    assert (ours.max, ours.min_subnormal) == (max(codes), min(code for code in codes if code))
+    assert 1 + ours.eps == min(code for code in codes if code > 1)
+    assert "shared scale" in ours.explain()
+
+
+def test_limits_print_their_arithmetic():
+    lines = limits("e4m3").explain().splitlines()
+    assert lines[0] == "max = (2 − k·2^(−f))·2^E = (2 − 2·2^(−3))·2^8 = 448"
+    for line in lines[:4]:
+        _, _, numbers, shown = line.split(" = ")
+        assert eval(numbers.replace("−", "-").replace("·", "*").replace("^", "**")) == pytest.approx(
+            float(shown), rel=5e-3
+        )
+
+
+def test_integer_formats_have_no_limits_of_this_kind():
+    with pytest.raises(ValueError, match=r"dtype='int8'.*from -128 to 127.*fp16"):
+        limits("int8")
+    with pytest.raises(ValueError, match=r"dtype='int4'.*from -8 to 7"):
+        rounded(1.0, "int4")
+    with pytest.raises(ValueError, match="Did you mean 'bf16'"):
+        limits("bf17")
+
+
+# ---------------------------------------------------------------- rounding
+
+halves = st.integers(-(2**16), 2**16).map(lambda n: n / 64)  # many ties of the narrow formats
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in TORCH if dtype not in ("fp64", "fp32")])
+@given(value=st.floats(width=32) | st.floats(-1024, 1024, width=32) | st.floats(-(2**-13), 2**-13, width=32) | halves)
+@example(value=65520.0)  # a tie at fp16's edge: to infinity
+@example(value=65519.996)
+@example(value=61440.0)  # the same for e5m2
+@example(value=464.0)  # between 448 and the NaN code of e4m3
+@example(value=math.inf)
+@example(value=-math.inf)
+@example(value=2.0**-25)  # half of fp16's smallest number: to zero
+@example(value=-(2.0**-25))
+@example(value=3 * 2.0**-25)  # one and a half: to two
+@example(value=2.0**-10)  # half of e4m3's smallest number
+@example(value=2.0**-17)  # half of e5m2's smallest number
+def test_rounding_is_torchs_cast(dtype, value):
+    value = float32(value)  # torch's own casts from float64 round twice, by way of float32
+    assert same(rounded(value, dtype), cast(value, dtype))
+
+
+@given(st.floats())
+@example(3.4028235677973366e38)  # a tie at fp32's edge
+@example(2.0**-150)
+@example(1.7976931348623157e308)
+@example(5e-324)
+def test_rounding_to_fp32_is_torchs_cast_and_to_fp64_changes_nothing(value):
+    torchs = torch.tensor(value, dtype=torch.float64).to(torch.float32).to(torch.float64).item()
+    assert same(rounded(value, "fp32"), torchs)
+    assert same(rounded(value, "fp64"), value)
+
+
+def test_rounding_is_one_rounding_of_the_value_given():
+    above_a_tie = 1 + 2**-11 + 2**-40  # float32 cannot tell it from the tie at 1 + 2**-11
+    assert rounded(above_a_tie, "fp16") == 1 + 2**-10
+    assert rounded(float32(above_a_tie), "fp16") == 1
+
+
+@given(st.floats(width=32, allow_nan=False))
+@example(float32(1 + 2**-11))
+@example(3.3e38)
+@example(-(2.0**-137))
+def test_rounding_to_tf32_keeps_the_upper_19_bits(value):
+    bits = struct.unpack("I", struct.pack("f", value))[0]
+    kept = bits if math.isinf(value) else (bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000  # to nearest, ties to even
+    assert same(rounded(value, "tf32"), struct.unpack("f", struct.pack("I", kept))[0])
+
+
+@pytest.mark.parametrize(("dtype", "codes"), [("mxfp4", E2M1), ("nvfp4", E2M1), ("mxfp6", E3M2)])
+@given(value=st.floats(-40, 40) | st.integers(-80 * 16, 80 * 16).map(lambda n: n / 16))
+@example(value=2.5)
+@example(value=-5.0)
+@example(value=1e30)
+def test_rounding_to_small_elements_takes_the_nearest_code(dtype, codes, value):
+    size = min(abs(value), max(codes))  # saturates
+    nearest = min(range(len(codes)), key=lambda code: (abs(codes[code] - size), code % 2))  # ties to the even code
+    assert rounded(value, dtype) == math.copysign(codes[nearest], value)
+
+
+@given(st.sampled_from([n for n in precision.names() if "int" not in n]), st.floats(allow_nan=False), st.floats(0, 1e6))
+def test_rounding_twice_changes_nothing_and_keeps_order(dtype, value, more):
+    once = rounded(value, dtype)
+    assert same(rounded(once, dtype), once)
+    assert same(rounded(-value, dtype), -once)
+    assert rounded(value + more, dtype) >= once
+
+
+@pytest.mark.parametrize("value", ["1.5", True, None, [1.0], torch.ones(2), 10**400])
+def test_rounded_takes_one_number(value):
+    with pytest.raises(ValueError, match=r"value=.* must be one number"):
+        rounded(value, "fp16")
+
+
+# ---------------------------------------------------------------- NUMBERS.md
+
+
+def test_x01_fp16():
+    fp16 = limits("fp16")
+    assert fp16.max == 65504
+    assert fp16.min_normal == pytest.approx(6.104e-5, rel=1e-4)
+    assert fp16.eps == pytest.approx(9.77e-4, rel=1e-3)
+    assert rounded(1e-8, "fp16") == 0
+
+
+def test_x02_fp8():
+    assert limits("fp8-e4m3").max == 448
+    assert limits("fp8-e5m2").max == 57344
+
+
+@pytest.mark.parametrize(
+    ("added", "kept", "printed"),
+    [("fp32", "fp32", 10.0001), ("fp16", "fp16", 9.9531), ("fp16", "fp32", 10.0021)],
+    ids=["fp32", "fp16", "fp16-in-fp32"],
+)
+def test_x03_a_thousand_hundredths(added, kept, printed):
+    step, total = rounded(0.01, added), 0.0
+    for _ in range(1000):
+        total = rounded(total + step, kept)
+    assert round(total, 4) == printed
