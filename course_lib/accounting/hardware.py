@@ -53,7 +53,7 @@ class Link:
 
     def __post_init__(self):
         object.__setattr__(self, "bandwidth", units.bandwidth(self.bandwidth))
-        object.__setattr__(self, "latency", _seconds(self.latency, "latency"))
+        object.__setattr__(self, "latency", units.latency(self.latency, "latency"))
         object.__setattr__(self, "source", tuple(self.source))
 
 
@@ -105,7 +105,7 @@ class Device:
         fix("peaks", _rates(self.peaks, "peaks"))
         fix("memory_bandwidth", units.bandwidth(self.memory_bandwidth, "memory_bandwidth"))
         fix("memory_capacity", units.capacity(self.memory_capacity, "memory_capacity"))
-        fix("call_overhead", _seconds(self.call_overhead, "call_overhead"))
+        fix("call_overhead", units.latency(self.call_overhead, "call_overhead"))
         fix("sources", units.FrozenDict({k: tuple(v) for k, v in self.sources.items()}))
         for name, level in self.levels.items():
             if not isinstance(level, Level):
@@ -188,13 +188,6 @@ def _rates(peaks: Mapping, name: str) -> units.FrozenDict:
     return units.FrozenDict(
         {precision.normalise(d, name): units.peak_rate(v, f"{name}[{d!r}]") for d, v in peaks.items()}
     )
-
-
-def _seconds(value, name: str) -> float:
-    value = units.number(value, name)
-    if value > 1:
-        raise ValueError(f"{name}={value!r} looks like µs; this takes seconds (5 µs is 5e-6).")
-    return value
 
 
 def _power(value) -> float:

@@ -2,15 +2,18 @@
 
 Source: Williams, Waterman, Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009. The bytes
 are those that cross the device's main memory (HBM, DRAM); compulsory traffic, as counted by `matmul` and `elementwise`
-here, moves each operand once.
+here, moves each operand once. `place_by_level` draws one roof for each level of the memory hierarchy (Ilic, Pratas,
+Sousa, IEEE CAL 13(1), 2014; Yang, Kurth, Williams, CCPE 32(20), 2020).
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from course_lib.accounting import flops as _flops
 from course_lib.accounting import hardware, precision, units
+from course_lib.accounting.breakdown import Breakdown
 from course_lib.accounting.explained import Explained
+from course_lib.accounting.units import FrozenDict
 
 _PLACE_SYMBOLS = {"F": "FLOP of the work", "M": "bytes it moves", "P": "peak in FLOP/s", "W": "memory bandwidth in B/s"}
 _PLACE_DERIVATION = (
@@ -19,6 +22,13 @@ _PLACE_DERIVATION = (
     ("attainable", "min(P, F/M·W)", "FLOP/s"),
     ("seconds", "max(F/P, M/W)", "s"),
 )
+_TILE_SYMBOLS = {
+    "m": "rows of the left operand and of the result",
+    "k": "columns of the left operand, rows of the right one",
+    "n": "columns of the right operand and of the result",
+    "r": "rows of a tile of the result",
+    "c": "columns of a tile of the result",
+}
 
 
 @dataclass(frozen=True)
@@ -95,6 +105,63 @@ def place(*, flops, bytes, device, dtype) -> Place:
     )
 
 
+@dataclass(frozen=True, repr=False)
+class LevelPlace(Explained):
+    """Where work stands under the roofs of a device's memory levels; made by `place_by_level`."""
+
+    bound: str  # "compute" or the level that takes longest
+    seconds: float  # the largest of the times
+    times: Mapping[str, float] = field(hash=False)  # "compute" and each level -> seconds
+    intensities: Mapping[str, float] = field(hash=False)  # level -> FLOP per byte that crosses it
+
+    def _rows(self):
+        """One line a level instead of two mappings."""
+        rows = [("bound", self.bound), ("seconds", units.format_seconds(self.seconds))]
+        for name, seconds in self.times.items():
+            text = units.format_seconds(seconds)
+            if name in self.intensities:
+                text += f" at {units.format_si(self.intensities[name], 'FLOP/B')}"
+            rows.append((name, text))
+        return rows
+
+
+def place_by_level(*, flops, bytes, device, dtype) -> LevelPlace:
+    """Place work of `flops` FLOP under one roof for each memory level that it loads.
+
+    bytes: level -> bytes that cross it, such as {"shared": 8e9, "l2": 2e9, "memory": 1e9}; "memory" is main memory, the
+    others are levels that the device has. A level that is left out is not looked at. seconds is the largest of
+    flops/peak and each level's bytes/bandwidth: all overlap perfectly.
+    """
+    device = hardware.resolve(device)
+    flops, peak = units.count(flops, "flops", minimum=0), device.peak(dtype)
+    if not isinstance(bytes, Mapping) or not bytes:
+        raise ValueError(
+            f"bytes={bytes!r} must map memory levels to bytes, such as {{'memory': 1e9}}; `place` takes one number."
+        )
+    times, intensities, roofs = {"compute": flops / peak}, {}, ["F/P"]
+    values, symbols = {"F": flops, "P": peak}, dict(_PLACE_SYMBOLS)
+    for level, crossing in bytes.items():
+        crossing = units.count(crossing, f"bytes[{level!r}]")
+        bandwidth = device.bandwidth(level)
+        times[level], intensities[level] = crossing / bandwidth, flops / crossing
+        M, W = (f"{letter}_{level.replace('-', '_')}" for letter in "MW")
+        roofs.append(f"{M}/{W}")
+        values |= {M: crossing, W: bandwidth}
+        symbols |= {M: f"bytes that cross {level}", W: f"bandwidth of {level} in B/s"}
+    slowest = max(times, key=times.get)  # of equal times the first: compute, as in `place`
+    return LevelPlace(
+        bound=slowest,
+        seconds=times[slowest],
+        times=FrozenDict(times),
+        intensities=FrozenDict(intensities),
+        derivation=(("seconds", f"max({', '.join(roofs)})", "s"),),
+        values=values,
+        symbols=symbols,
+        assumptions=("Compute and the traffic of every level overlap perfectly, all at their full rates.",),
+        omitted=("The framework call itself.", "Levels that `bytes` does not name."),
+    )
+
+
 def predict_seconds(ops, *, device) -> float:
     """Seconds for `ops` (one `Op` or an iterable): Σ calls · call_overhead + max(flops/peak, bytes/bandwidth).
 
@@ -124,6 +191,35 @@ def matmul(m, k, n, dtype="fp32", batch=1, name: str | None = None) -> Op:
     traffic = sum(precision.nbytes(batch * rows * columns, dtype) for rows, columns in ((m, k), (k, n), (m, n)))
     title = f"matmul {m}×{k}×{n}" if batch == 1 else f"matmul {batch}×[{m}×{k}×{n}]"
     return Op(name or title, batch * _flops.matmul(m, k, n), traffic, dtype)
+
+
+def tiled_matmul_bytes(m, k, n, *, tile_m, tile_n, dtype="fp32") -> Breakdown:
+    """Traffic of [m, k] @ [k, n] computed tile by tile: bytes between the level that holds the tiles and the next.
+
+    Each tile of the result, tile_m × tile_n, stays near until it is finished; for it a panel of tile_m rows of the left
+    operand and one of tile_n columns of the right operand stream by. So the left operand is read once for each column
+    of tiles and the right operand once for each row of tiles; every result is written once. Parts: left, right, result.
+    Tiles as large as the result leave the compulsory traffic that `matmul` counts.
+    """
+    shape = {"m": m, "k": k, "n": n, "tile_m": tile_m, "tile_n": tile_n}
+    m, k, n, r, c = (units.count(value, name) for name, value in shape.items())
+    dtype, size = precision.normalise(dtype), precision.bytes_per_element(dtype)
+    terms = {
+        "left": (-(-n // c) * precision.nbytes(m * k, dtype), f"ceil(n/c)·m·k·{size}"),
+        "right": (-(-m // r) * precision.nbytes(k * n, dtype), f"ceil(m/r)·k·n·{size}"),
+        "result": (precision.nbytes(m * n, dtype), f"m·n·{size}"),
+    }
+    return Breakdown.from_terms(
+        "B",
+        terms,
+        {"m": m, "k": k, "n": n, "r": r, "c": c},
+        symbols=_TILE_SYMBOLS,
+        assumptions=(
+            "A tile of the result and what it needs at a time fit into the near level.",
+            f"A number of {dtype} takes {size} bytes.",
+        ),
+        omitted=("Panels that a cache still holds when the next tile reads them.",),
+    )
 
 
 def elementwise(elements, reads=1, writes=1, flops_per_element=1, dtype="fp32", name: str | None = None) -> Op:

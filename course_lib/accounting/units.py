@@ -66,7 +66,7 @@ def fraction(value, name: str) -> float:
 
 def bandwidth(value, name: str = "bandwidth") -> float:
     """A bandwidth in B/s. Values in (0, 1e5) are refused: nothing is that slow, so the number is in GB/s or TB/s."""
-    result = _positive(value, name)
+    result = positive(value, name)
     if result < 1e5:
         raise ValueError(f"{name}={value!r} looks like GB/s; this takes B/s (900 GB/s is 900e9, 3.35 TB/s is 3.35e12).")
     return result
@@ -74,7 +74,7 @@ def bandwidth(value, name: str = "bandwidth") -> float:
 
 def peak_rate(value, name: str = "peak") -> float:
     """A peak rate in FLOP/s. Values in (0, 1e6) are refused: the number is in TFLOP/s."""
-    result = _positive(value, name)
+    result = positive(value, name)
     if result < 1e6:
         raise ValueError(f"{name}={value!r} looks like TFLOP/s; this takes FLOP/s (312 TFLOP/s is 312e12).")
     return result
@@ -88,10 +88,19 @@ def capacity(value, name: str = "memory_capacity") -> int:
     return result
 
 
-def _positive(value, name: str) -> float:
+def positive(value, name: str) -> float:
+    """`value` as a finite float above 0, else ValueError naming `name` and the value."""
     result = number(value, name)
     if result == 0:
         raise ValueError(f"{name}={value!r} must be more than zero.")
+    return result
+
+
+def latency(value, name: str = "latency") -> float:
+    """A short time in seconds, 0 allowed. Values above 1 are refused: the number is in µs or ms."""
+    result = number(value, name)
+    if result > 1:
+        raise ValueError(f"{name}={value!r} looks like µs; this takes seconds (5 µs is 5e-6).")
     return result
 
 

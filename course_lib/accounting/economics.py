@@ -1,0 +1,277 @@
+"""Time, utilisation, scaling laws, failures, energy and money. All in seconds, joules and dollars."""
+
+from dataclasses import dataclass
+from math import sqrt
+
+from course_lib.accounting import flops as _flops
+from course_lib.accounting import hardware, units
+from course_lib.accounting.explained import Explained
+from course_lib.accounting.models import Transformer
+
+# law -> (E, A, B, α, β) of L(N, D) = E + A/N^α + B/D^β, in nats per token
+_LAWS = {
+    # Hoffmann et al. 2022, "Training compute-optimal large language models", approach 3, as printed (rounded)
+    "chinchilla": (1.69, 406.4, 410.7, 0.34, 0.28),
+    # Besiroglu et al. 2024, "Chinchilla scaling: a replication attempt", arXiv 2404.10102
+    "besiroglu": (1.8172, 482.01, 2085.43, 0.3478, 0.3658),
+}
+_ALLOCATION_SYMBOLS = {
+    "C": "training FLOP",
+    "r": "tokens per parameter",
+    "A": "coefficient of the model term",
+    "B": "coefficient of the data term",
+    "a": "exponent of the parameters",
+    "b": "exponent of the tokens",
+}
+_SIX_ND = "Training costs 6·params·tokens FLOP: attention scores are left out."
+
+
+# ---------------------------------------------------------------- time and utilisation
+
+
+def training_seconds(flops, *, device, devices=1, mfu, dtype="bf16") -> float:
+    """Seconds for `flops` FLOP on `devices` devices: flops / (devices · peak · mfu). mfu: in (0, 1]."""
+    device = hardware.resolve(device)
+    work, devices = units.count(flops, "flops"), units.count(devices, "devices")
+    return work / (devices * device.peak(dtype) * _positive_fraction(mfu, "mfu"))
+
+
+def mfu(model=None, *, flops_per_token=None, tokens_per_second, device, devices=1, dtype="bf16", seq=None) -> float:
+    """Model FLOPs utilisation: FLOP per token · tokens/s over devices · peak (Chowdhery et al. 2022, PaLM, appendix B).
+
+    Give either a model or flops_per_token, such as 6 · params. For a model a token costs its share of
+    `flops.training_step` on one sequence of `seq` tokens (None: the model's context): forward and backward, nothing
+    recomputed, all T² pairs of attention. `tokens_per_second`: of all devices together.
+    """
+    if (model is None) == (flops_per_token is None):
+        raise ValueError("Give exactly one of model and flops_per_token: each says what a token costs.")
+    if model is None and seq is not None:
+        raise ValueError(f"seq={seq!r} belongs to a model; flops_per_token already says what a token costs.")
+    per_token = flops_per_token if model is None else _flops_per_token(model, seq, "none")
+    return _utilisation("mfu", per_token, tokens_per_second, device, devices, dtype)
+
+
+def hfu(model, *, tokens_per_second, device, devices=1, dtype="bf16", seq=None, recompute="full") -> float:
+    """Hardware FLOPs utilisation: as `mfu`, but recomputed FLOP count too. recompute: as in `flops.training_step`."""
+    return _utilisation("hfu", _flops_per_token(model, seq, recompute), tokens_per_second, device, devices, dtype)
+
+
+def _flops_per_token(model, seq, recompute) -> float:
+    if not isinstance(model, Transformer):
+        raise ValueError(f"model={model!r} must be a models.Transformer; for others give flops_per_token of one input.")
+    seq = model.context if seq is None else units.count(seq, "seq")
+    return int(_flops.training_step(model, 1, seq, recompute=recompute)) / seq
+
+
+def _utilisation(name: str, per_token, tokens_per_second, device, devices, dtype) -> float:
+    rate = units.positive(per_token, "flops_per_token") * units.positive(tokens_per_second, "tokens_per_second")
+    peak = units.count(devices, "devices") * hardware.resolve(device).peak(dtype)
+    if rate > peak * (1 + 1e-9):  # rounding alone must not refuse the peak itself
+        raise ValueError(
+            f"{name}={rate / peak:.3g} is impossible: {rate:.3g} FLOP/s exceed the dense peak of {peak:.3g} FLOP/s. "
+            f"Is tokens_per_second={tokens_per_second!r} that of more than devices={devices}, or another dtype than "
+            f"{dtype} in use?"
+        )
+    return rate / peak
+
+
+def amdahl(*, fraction, speedup) -> float:
+    """Speedup of the whole when `fraction` of its time runs `speedup` times as fast: 1/((1 − f) + f/s).
+
+    speedup may be infinite, for the limit 1/(1 − f); below 1 the part becomes slower. (Amdahl, AFIPS 1967)
+    """
+    fraction = units.fraction(fraction, "fraction")
+    speedup = speedup if speedup == float("inf") else units.positive(speedup, "speedup")
+    rest = (1 - fraction) + fraction / speedup
+    if rest == 0:
+        raise ValueError("fraction=1 with an infinite speedup leaves no time at all; use a finite speedup.")
+    return 1 / rest
+
+
+# ---------------------------------------------------------------- scaling laws
+
+
+@dataclass(frozen=True, repr=False)
+class Allocation(Explained):
+    """A training budget split between model and data; made by `compute_optimal` and `compute_optimal_fit`."""
+
+    params: int
+    tokens: int
+
+
+def compute_optimal(flops, tokens_per_param=20) -> Allocation:
+    """The model and the data that use up `flops` at `tokens_per_param` tokens for each parameter.
+
+    From flops = 6·N·D and D = r·N follows N = √(flops/(6·r)). The default of 20 is the rule of thumb drawn from
+    Hoffmann et al. 2022 (70 B parameters, 1.4 T tokens).
+    """
+    budget, ratio = units.count(flops, "flops"), units.positive(tokens_per_param, "tokens_per_param")
+    params = sqrt(budget / (6 * ratio))
+    return Allocation(
+        params=_whole(params),
+        tokens=_whole(ratio * params),
+        derivation=(("params", "√(C/(6·r))", "parameters"), ("tokens", "√(C·r/6)", "tokens")),
+        values={"C": float(budget), "r": ratio},
+        symbols=_ALLOCATION_SYMBOLS,
+        assumptions=(_SIX_ND, "The ratio of tokens to parameters is the same at every budget."),
+        omitted=("What the model costs when it is used.",),
+    )
+
+
+def compute_optimal_fit(flops, law="chinchilla") -> Allocation:
+    """The model and the data of the lowest loss under 6·N·D = flops, by a fitted law: "chinchilla" or "besiroglu".
+
+    With L = E + A/N^α + B/D^β and D = flops/(6·N), dL/dN = 0 gives α·A/N^α = β·B/D^β, so
+    N = G·(flops/6)^(β/(α + β)) with G = (α·A/(β·B))^(1/(α + β)). (Hoffmann et al. 2022, equation 4) How much the
+    fit decides: at 5.76e23 FLOP "chinchilla" says 32 B parameters and "besiroglu" 72 B, close to the paper's other two
+    approaches; with α = 0.3392 and β = 0.2849, before they were rounded for print, the first would say 40 B.
+    """
+    budget = units.count(flops, "flops")
+    _, A, B, alpha, beta = _LAWS[units.choice(law, "law", _LAWS)]
+    G = (alpha * A / (beta * B)) ** (1 / (alpha + beta))
+    params = G * (budget / 6) ** (beta / (alpha + beta))
+    return Allocation(
+        params=_whole(params),
+        tokens=_whole(budget / 6 / params),
+        derivation=(
+            ("params", "(a·A/(b·B))^(1/(a + b))·(C/6)^(b/(a + b))", "parameters"),
+            ("tokens", "(b·B/(a·A))^(1/(a + b))·(C/6)^(a/(a + b))", "tokens"),
+        ),
+        values={"C": float(budget), "A": A, "B": B, "a": alpha, "b": beta},
+        symbols=_ALLOCATION_SYMBOLS,
+        assumptions=(
+            _SIX_ND,
+            "The law holds at this budget: it was fitted to models of 70 million to 16 billion parameters.",
+        ),
+        omitted=("What the model costs when it is used.",),
+    )
+
+
+def chinchilla_loss(params, tokens) -> float:
+    """Loss in nats per token that Hoffmann et al. 2022 fit (their approach 3): 1.69 + 406.4/N^0.34 + 410.7/D^0.28.
+
+    As printed: the paper's rounding biases it, see `besiroglu_loss`. For their data, tokenizer and architecture only.
+    """
+    return _loss("chinchilla", params, tokens)
+
+
+def besiroglu_loss(params, tokens) -> float:
+    """The same law fitted anew by Besiroglu et al. 2024: 1.8172 + 482.01/N^0.3478 + 2085.43/D^0.3658."""
+    return _loss("besiroglu", params, tokens)
+
+
+def _loss(law: str, params, tokens) -> float:
+    E, A, B, alpha, beta = _LAWS[law]
+    return E + A / units.count(params, "params") ** alpha + B / units.count(tokens, "tokens") ** beta
+
+
+# ---------------------------------------------------------------- failures
+
+
+def young_interval(*, checkpoint_seconds, mtbf_seconds) -> float:
+    """Seconds of work between checkpoints that waste least: √(2·δ·M) (Young, CACM 17(9), 1974).
+
+    checkpoint_seconds (δ): what writing one costs. mtbf_seconds (M): mean time between failures of the whole job, that
+    of one device over the number of devices. It minimises `wasted_fraction`; good while δ is far below M.
+    """
+    cost, mtbf = _failures(checkpoint_seconds, mtbf_seconds)
+    return sqrt(2 * cost * mtbf)
+
+
+def daly_interval(*, checkpoint_seconds, mtbf_seconds) -> float:
+    """As `young_interval`, to a higher order in x = √(δ/(2·M)): √(2·δ·M)·(1 + x/3 + x²/9) − δ.
+
+    It minimises M·(e^((τ + δ)/M) − 1)/τ: the expected time of a piece of work τ with its checkpoint, over τ, when
+    failures come at random and may strike a checkpoint too (Daly, Future Generation Computer Systems 22, 2006, eq. 20).
+    """
+    cost, mtbf = _failures(checkpoint_seconds, mtbf_seconds)
+    x = sqrt(cost / (2 * mtbf))
+    return sqrt(2 * cost * mtbf) * (1 + x / 3 + x * x / 9) - cost
+
+
+def wasted_fraction(*, interval_seconds, checkpoint_seconds, mtbf_seconds) -> float:
+    """Time lost to checkpoints and failures over useful time, to first order: δ/τ + τ/(2·M).
+
+    Each interval τ pays one checkpoint δ; a failure, one in M seconds, loses half an interval on average. The time to
+    restart is left out. A result of 1 or more lies outside of what the first order can say: ValueError.
+    """
+    cost, mtbf = _failures(checkpoint_seconds, mtbf_seconds)
+    interval = units.positive(interval_seconds, "interval_seconds")
+    wasted = cost / interval + interval / (2 * mtbf)
+    if wasted >= 1:
+        raise ValueError(
+            f"interval_seconds={interval_seconds!r} wastes {wasted:.3g} times the useful time, where the first order "
+            f"no longer holds: it should lie well above checkpoint_seconds={checkpoint_seconds!r} and well below "
+            f"mtbf_seconds={mtbf_seconds!r}. Are all three in seconds?"
+        )
+    return wasted
+
+
+def _failures(checkpoint_seconds, mtbf_seconds) -> tuple[float, float]:
+    cost, mtbf = units.positive(checkpoint_seconds, "checkpoint_seconds"), units.positive(mtbf_seconds, "mtbf_seconds")
+    if cost >= mtbf:
+        raise ValueError(
+            f"mtbf_seconds={mtbf_seconds!r} must exceed checkpoint_seconds={checkpoint_seconds!r}, or hardly a "
+            "checkpoint is ever finished; is it in hours? 3 hours are 10800 seconds."
+        )
+    return cost, mtbf
+
+
+# ---------------------------------------------------------------- energy and money
+
+
+def energy(*, power, seconds, devices=1, pue=1.0) -> float:
+    """Joules: power · seconds · devices · pue. power: W of one device. 3.6e6 J are a kWh.
+
+    pue: power usage effectiveness, the energy of the whole data centre over that of its machines, at least 1.
+    """
+    overhead = units.number(pue, "pue")
+    if overhead < 1:
+        raise ValueError(f"pue={pue!r} must be at least 1: it is all energy over that of the machines, such as 1.1.")
+    return (
+        units.positive(power, "power") * units.number(seconds, "seconds") * units.count(devices, "devices") * overhead
+    )
+
+
+def cost(*, price_per_hour, seconds, devices=1) -> float:
+    """Dollars: price_per_hour · hours · devices. price_per_hour: dollars for one device."""
+    hours = units.number(seconds, "seconds") / 3600
+    return units.number(price_per_hour, "price_per_hour") * hours * units.count(devices, "devices")
+
+
+def roi(*, cost, spend_per_hour, saved, seconds, success=1.0) -> float:
+    """Expected return on an optimisation over its life: (benefit − cost)/cost; 0.7 is 70 %, −1 loses all of the cost.
+
+    benefit = success · saved · spend_per_hour · hours. cost: dollars, paid whether it works or not; saved: the fraction
+    of the running cost that it saves if it works; success: the probability that it does; seconds: how long it is used.
+    """
+    hourly = _saving_per_hour(spend_per_hour, saved, success)
+    return hourly * units.number(seconds, "seconds") / 3600 / units.positive(cost, "cost") - 1
+
+
+def break_even_seconds(*, cost, spend_per_hour, saved, success=1.0) -> float:
+    """Seconds of use after which the expected saving has paid the cost: where `roi`, with the same arguments, is 0."""
+    hourly = _saving_per_hour(spend_per_hour, saved, success)
+    if hourly == 0:
+        raise ValueError(
+            f"spend_per_hour={spend_per_hour!r}, saved={saved!r}, success={success!r}: "
+            "what saves nothing never pays back."
+        )
+    return units.positive(cost, "cost") / hourly * 3600
+
+
+def _saving_per_hour(spend_per_hour, saved, success) -> float:
+    spend = units.number(spend_per_hour, "spend_per_hour")
+    return spend * units.fraction(saved, "saved") * units.fraction(success, "success")
+
+
+# ---------------------------------------------------------------- checks
+
+
+def _positive_fraction(value, name: str) -> float:
+    return units.positive(units.fraction(value, name), name)
+
+
+def _whole(value: float) -> int:
+    """The nearest whole number of parameters or tokens, at least one."""
+    return max(1, round(value))

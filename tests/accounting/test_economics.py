@@ -1,0 +1,278 @@
+"""Laws against brute force: loss scanned over every split of a budget, failures that strike at random, task lists."""
+
+import random
+from math import exp, inf, log
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.accounting import economics, flops, hardware, models
+
+GPT2, A100 = models.load("gpt2"), hardware.load("a100-40-sxm")
+DAY = 86400
+
+# ---------------------------------------------------------------- time and utilisation
+
+
+@given(tasks=st.lists(st.integers(1, 1000), min_size=1, max_size=20), speedup=st.integers(1, 100), data=st.data())
+def test_amdahl_is_what_a_list_of_tasks_takes(tasks, speedup, data):
+    improved = data.draw(st.integers(0, len(tasks)))
+    before = sum(tasks)
+    after = sum(seconds / speedup for seconds in tasks[:improved]) + sum(tasks[improved:])
+    fraction = sum(tasks[:improved]) / before
+    assert economics.amdahl(fraction=fraction, speedup=speedup) == pytest.approx(before / after)
+
+
+def test_amdahl_without_end():
+    assert economics.amdahl(fraction=0.75, speedup=inf) == 4
+    assert economics.amdahl(fraction=0.5, speedup=0.5) == pytest.approx(2 / 3)  # half of it takes twice as long
+
+
+@given(share=st.floats(0.01, 1), devices=st.integers(1, 5000), tokens=st.integers(1, 10**13))
+def test_mfu_undoes_training_seconds(share, devices, tokens):
+    work = flops.six_nd(7e9, tokens)
+    seconds = economics.training_seconds(work, device=A100, devices=devices, mfu=share)
+    rate = {"tokens_per_second": tokens / seconds, "device": A100, "devices": devices}
+    assert economics.mfu(flops_per_token=6 * 7e9, **rate) == pytest.approx(share)
+
+
+def test_mfu_of_a_model_is_near_six_n_and_its_attention():
+    """Chowdhery et al. 2022, appendix B: 6N + 12·L·H·Q·T per token, here with N of the matrices alone."""
+    parameters = GPT2.parameters()
+    matrices = int(parameters) - parameters["embedding.position"]
+    for seq in (128, 1024):
+        per_token = 6 * matrices + 12 * 12 * 768 * seq
+        rate = {"tokens_per_second": 1e5, "device": A100}
+        ours, palm = economics.mfu(GPT2, seq=seq, **rate), economics.mfu(flops_per_token=per_token, **rate)
+        assert ours == pytest.approx(palm, rel=1e-3)  # the formula also counts biases and norms
+    assert economics.mfu(GPT2, **rate) == ours
+
+
+def test_hfu_counts_the_second_forward_of_the_blocks():
+    rate = {"tokens_per_second": 1e5, "device": A100, "seq": 1024}
+    mfu, hfu = economics.mfu(GPT2, **rate), economics.hfu(GPT2, **rate)
+    assert economics.hfu(GPT2, recompute="none", **rate) == mfu
+    assert mfu < economics.hfu(GPT2, recompute="selective", **rate) < hfu < mfu * 4 / 3
+    # the blocks' forward once more: 2 FLOP a weight and token, and both products of attention
+    blocks = 12 * (2 * 12 * 768**2 + 4 * 1024 * 768)
+    assert (hfu - mfu) * 312e12 == pytest.approx(1e5 * blocks)
+
+
+# ---------------------------------------------------------------- scaling laws
+
+PRINTED = {"chinchilla": (1.69, 406.4, 0.34, 410.7, 0.28), "besiroglu": (1.8172, 482.01, 0.3478, 2085.43, 0.3658)}
+
+
+def scanned_optimum(budget, law):
+    """The parameters of the least loss among 20 000 on a logarithmic grid; the tokens use up the budget."""
+    E, A, a, B, b = PRINTED[law]
+    grid = [exp(log(1e6) + i * log(1e8) / 20_000) for i in range(20_001)]  # 1e6 to 1e14
+    return min(grid, key=lambda N: E + A / N**a + B / (budget / 6 / N) ** b)
+
+
+@pytest.mark.parametrize("law", ["chinchilla", "besiroglu"])
+@pytest.mark.parametrize("budget", [1e18, 5.76e23, 1e26])
+def test_the_closed_form_finds_the_least_loss(law, budget):
+    found = economics.compute_optimal_fit(budget, law=law)
+    assert found.params == pytest.approx(scanned_optimum(budget, law), rel=2e-3)
+    assert flops.six_nd(found.params, found.tokens) == pytest.approx(budget, rel=1e-6)
+
+
+@given(budget=st.integers(10**12, 10**28), ratio=st.floats(0.1, 1000))
+def test_compute_optimal_spends_the_budget_at_the_ratio(budget, ratio):
+    found = economics.compute_optimal(budget, tokens_per_param=ratio)
+    assert flops.six_nd(found.params, found.tokens) == pytest.approx(budget, rel=1e-3)  # both are whole numbers
+    assert found.tokens / found.params == pytest.approx(ratio, rel=1e-3) or found.tokens < 1000 or found.params < 1000
+
+
+def test_chinchilla_by_the_rule_of_thumb():
+    found = economics.compute_optimal(6 * 70e9 * 1.4e12)
+    assert (found.params, found.tokens) == (70_000_000_000, 1_400_000_000_000)
+    assert flops.six_nd(found.params, found.tokens) == 588 * 10**21  # the result can be used in counts
+    assert economics.compute_optimal(6).params == 1  # there is no smaller model
+
+
+def test_how_much_a_fit_decides_at_the_budget_of_gopher():
+    # Hoffmann et al. 2022: 5.76e23 FLOP. Besiroglu et al. 2024 agree with "about 20 tokens per parameter"; the rounded
+    # coefficients do not
+    printed, refit = (economics.compute_optimal_fit(5.76e23, law=law) for law in ("chinchilla", "besiroglu"))
+    assert 15 < refit.tokens / refit.params < 25
+    assert printed.tokens / printed.params > 80
+    assert economics.besiroglu_loss(refit.params, refit.tokens) < economics.besiroglu_loss(
+        printed.params, printed.tokens
+    )
+    assert economics.chinchilla_loss(refit.params, refit.tokens) > economics.chinchilla_loss(
+        printed.params, printed.tokens
+    )
+
+
+@pytest.mark.parametrize(
+    ("loss", "law"), [(economics.chinchilla_loss, "chinchilla"), (economics.besiroglu_loss, "besiroglu")]
+)
+def test_the_losses_have_the_printed_coefficients_and_exponents(loss, law):
+    E, A, a, B, b = PRINTED[law]
+    assert loss(1, 1) == pytest.approx(E + A + B)
+    huge = 10**300
+    assert loss(huge, huge) == pytest.approx(E)
+    assert loss(1, huge) - E == pytest.approx(A)
+    # each term halves when its argument grows by 2^(1/exponent)
+    assert loss(10**9, huge) - E == pytest.approx(2 * (loss(round(10**9 * 2 ** (1 / a)), huge) - E))
+    assert loss(huge, 10**9) - E == pytest.approx(2 * (loss(huge, round(10**9 * 2 ** (1 / b))) - E))
+
+
+# ---------------------------------------------------------------- failures
+
+
+def simulated_overhead(interval, checkpoint, mtbf, pieces):
+    """Time lost over useful time: each piece and its checkpoint are repeated until no failure strikes meanwhile."""
+    draw, spent = random.Random(0), 0.0
+    for _ in range(pieces):
+        while (failure := draw.expovariate(1 / mtbf)) < interval + checkpoint:
+            spent += failure
+        spent += interval + checkpoint
+    return spent / (pieces * interval) - 1
+
+
+@pytest.mark.parametrize("interval", [500, 1414, 4000])
+def test_wasted_fraction_is_what_a_simulation_loses(interval):
+    simulated = simulated_overhead(interval, 10, 1e5, pieces=100_000)
+    claimed = economics.wasted_fraction(interval_seconds=interval, checkpoint_seconds=10, mtbf_seconds=1e5)
+    assert claimed == pytest.approx(simulated, rel=0.08)
+
+
+def exact_optimum(checkpoint, mtbf):
+    """The interval of least expected time M·(e^((τ + δ)/M) − 1) per useful second, by ternary search."""
+
+    def cost(interval):
+        return (exp((interval + checkpoint) / mtbf) - 1) / interval
+
+    low, high = mtbf * 1e-4, mtbf * 10
+    for _ in range(200):
+        third = (high - low) / 3
+        low, high = (low, high - third) if cost(low + third) < cost(high - third) else (low + third, high)
+    return low
+
+
+def test_the_expected_time_that_daly_minimises_is_the_simulated_one():
+    expected = 100 * (exp((60 + 20) / 100) - 1) / 60 - 1
+    assert simulated_overhead(60, 20, 100, pieces=50_000) == pytest.approx(expected, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "young_is_off", "daly_is_off"), [(0.001, 0.02, 2e-5), (0.01, 0.06, 5e-5), (0.1, 0.2, 5e-4)]
+)
+def test_young_and_daly_find_the_best_interval(ratio, young_is_off, daly_is_off):
+    mtbf, best = 1e4, exact_optimum(ratio * 1e4, 1e4)
+    young, daly = (
+        interval(checkpoint_seconds=ratio * mtbf, mtbf_seconds=mtbf)
+        for interval in (economics.young_interval, economics.daly_interval)
+    )
+    assert young == pytest.approx(best, rel=young_is_off)
+    assert daly == pytest.approx(best, rel=daly_is_off)
+    assert abs(daly - best) < abs(young - best)
+
+
+@given(checkpoint=st.floats(1, 100), mtbf=st.floats(1e4, 1e7), factor=st.floats(0.5, 2))
+def test_no_interval_wastes_less_than_youngs(checkpoint, mtbf, factor):
+    failures = {"checkpoint_seconds": checkpoint, "mtbf_seconds": mtbf}
+    best = economics.young_interval(**failures)
+    least = economics.wasted_fraction(interval_seconds=best, **failures)
+    assert economics.wasted_fraction(interval_seconds=factor * best, **failures) >= least * (1 - 1e-12)
+
+
+# ---------------------------------------------------------------- energy and money
+
+
+def test_energy_of_a_server_for_a_day():
+    # 8 GPUs of 700 W for a day are 134.4 kWh; the data centre adds a quarter
+    joules = economics.energy(power=700, seconds=DAY, devices=8, pue=1.25)
+    assert joules / 3.6e6 == pytest.approx(134.4 * 1.25)
+    assert economics.energy(power=5, seconds=1) == 5
+
+
+def test_roi_and_break_even_by_hand():
+    # 120 dollars an hour, a quarter saved: 30 an hour. 600 dollars are back after 20 h; after 50 h 1500 came back
+    project = {"cost": 600, "spend_per_hour": 120, "saved": 0.25}
+    assert economics.break_even_seconds(**project) == 20 * 3600
+    assert economics.roi(**project, seconds=50 * 3600) == 1.5
+    assert economics.break_even_seconds(**project, success=0.5) == 40 * 3600
+    assert economics.roi(**project, seconds=0) == -1
+
+
+@given(
+    cost=st.floats(1, 1e6),
+    spend=st.floats(0.1, 1e5),
+    saved=st.floats(0.01, 1),
+    success=st.floats(0.01, 1),
+    hours=st.floats(0, 1e5),
+)
+def test_roi_is_the_mean_over_success_and_failure(cost, spend, saved, success, hours):
+    works, fails = (saved * spend * hours - cost) / cost, -1
+    project = {"cost": cost, "spend_per_hour": spend, "saved": saved, "success": success}
+    assert economics.roi(**project, seconds=hours * 3600) == pytest.approx(
+        success * works + (1 - success) * fails, rel=1e-9, abs=1e-9
+    )
+    repaid = economics.break_even_seconds(**project)
+    assert economics.roi(**project, seconds=repaid) == pytest.approx(0, abs=1e-9)
+
+
+# ---------------------------------------------------------------- bad input
+
+RATE = {"tokens_per_second": 1e4, "device": A100}
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: economics.training_seconds(1e20, device=A100, mfu=40), ["mfu=40", "40 % is 0.4"]),
+        (lambda: economics.training_seconds(1e20, device=A100, mfu=0), ["mfu=0", "more than zero"]),
+        (lambda: economics.training_seconds(0, device=A100, mfu=0.4), ["flops=0"]),
+        (lambda: economics.training_seconds(1e20, device=A100, mfu=0.4, devices=0), ["devices=0"]),
+        (lambda: economics.training_seconds(1e20, device="a100", mfu=0.4), ["device='a100'", "Did you mean"]),
+        (lambda: economics.training_seconds(1e20, device="v100-sxm2", mfu=0.4), ["dtype='bf16'", "v100-sxm2"]),
+        (lambda: economics.mfu(**RATE), ["exactly one of model and flops_per_token"]),
+        (lambda: economics.mfu(GPT2, flops_per_token=1e9, **RATE), ["exactly one of model and flops_per_token"]),
+        (lambda: economics.mfu(flops_per_token=1e9, seq=1024, **RATE), ["seq=1024", "belongs to a model"]),
+        (lambda: economics.mfu(flops_per_token=0, **RATE), ["flops_per_token=0", "more than zero"]),
+        (
+            lambda: economics.mfu(flops_per_token=42e9, **{**RATE, "tokens_per_second": 1e6}),
+            ["mfu=135 ", "impossible", "devices=1", "bf16"],
+        ),
+        (lambda: economics.mfu(models.load("vit-b16"), **RATE), ["models.Transformer", "flops_per_token"]),
+        (lambda: economics.mfu("gpt2", **RATE), ["model='gpt2'"]),
+        (lambda: economics.mfu(GPT2, seq=2048, **RATE), ["seq=2048", "context=1024"]),
+        (lambda: economics.hfu(GPT2, recompute="half", **RATE), ["recompute='half'", "selective"]),
+        (lambda: economics.amdahl(fraction=50, speedup=2), ["fraction=50", "between 0 and 1"]),
+        (lambda: economics.amdahl(fraction=0.5, speedup=0), ["speedup=0"]),
+        (lambda: economics.amdahl(fraction=1, speedup=inf), ["fraction=1", "finite"]),
+        (lambda: economics.compute_optimal(0), ["flops=0"]),
+        (lambda: economics.compute_optimal(1e20, tokens_per_param=0), ["tokens_per_param=0"]),
+        (lambda: economics.compute_optimal_fit(1e20, law="kaplan"), ["law='kaplan'", "chinchilla, besiroglu"]),
+        (lambda: economics.chinchilla_loss(70.5, 100), ["params=70.5", "whole number"]),
+        (lambda: economics.besiroglu_loss(70, 0), ["tokens=0"]),
+        (
+            lambda: economics.young_interval(checkpoint_seconds=60, mtbf_seconds=3),
+            ["mtbf_seconds=3", "checkpoint_seconds=60", "hours"],
+        ),
+        (lambda: economics.daly_interval(checkpoint_seconds=0, mtbf_seconds=100), ["checkpoint_seconds=0"]),
+        (
+            lambda: economics.wasted_fraction(interval_seconds=50, checkpoint_seconds=60, mtbf_seconds=10800),
+            ["interval_seconds=50", "wastes 1.2 times", "checkpoint_seconds=60", "in seconds"],
+        ),
+        (lambda: economics.energy(power=-1, seconds=1), ["power=-1"]),
+        (lambda: economics.energy(power=700, seconds=1, pue=0.8), ["pue=0.8", "at least 1"]),
+        (lambda: economics.cost(price_per_hour=-2, seconds=1), ["price_per_hour=-2"]),
+        (lambda: economics.cost(price_per_hour=2, seconds=1, devices=1.5), ["devices=1.5"]),
+        (lambda: economics.roi(cost=0, spend_per_hour=1, saved=0.1, seconds=1), ["cost=0"]),
+        (lambda: economics.roi(cost=1, spend_per_hour=1, saved=30, seconds=1), ["saved=30", "between 0 and 1"]),
+        (lambda: economics.break_even_seconds(cost=1, spend_per_hour=1, saved=0), ["saved=0", "never pays back"]),
+        (lambda: economics.break_even_seconds(cost=1, spend_per_hour=1, saved=0.5, success=2), ["success=2"]),
+    ],
+)
+def test_bad_input(call, says):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 (the message is checked below)
+        call()
+    message = str(caught.value)
+    assert [part for part in says if part not in message] == []
+    assert "\n" not in message
