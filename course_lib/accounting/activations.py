@@ -1,0 +1,290 @@
+"""What a training step keeps: the activations saved for the backward pass, and the peak of a whole step, in bytes.
+
+Two conventions for activations. "torch" counts what autograd really saves, op by op (`tape`). "megatron" is the formula
+of Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", 2022, section 4.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+from course_lib.accounting import hardware, models, tape, units
+from course_lib.accounting.breakdown import Breakdown
+from course_lib.accounting.units import FrozenDict
+
+_PRECISIONS = ("fp32", "bf16", "amp-bf16")
+_ATTENTION = ("eager", "sdpa")
+_RECOMPUTE = ("none", "selective", "full")
+_OPTIMIZER_STATES = {"adamw": 2, "sgd": 0, "sgd-momentum": 1}  # optimizer -> tensors that it keeps per weight
+
+
+def activations(
+    model,
+    batch=1,
+    seq=None,
+    image=None,
+    precision=None,
+    attention: str = "eager",
+    recompute: str = "none",
+    convention: str = "torch",
+) -> Breakdown:
+    """Bytes kept from the forward pass for the backward pass, without weights and inputs.
+
+    seq: None is the model's context; images take `image` (None: the model's own) instead. precision: "fp32" (the
+    default), "bf16" (weights too) or "amp-bf16" (autocast). recompute: "selective" runs scores, softmax and values
+    again, "full" every block. Parts are summed over the layers; "layer.…" is one of them.
+    convention: "torch" counts the storages that autograd saves, labels given. "megatron" is Korthikanti's
+    sbh(34 + 5as/h) a layer, which fixes 16-bit numbers, dropout and eager attention.
+    """
+    units.choice(convention, "convention", ("torch", "megatron"))
+    units.choice(recompute, "recompute", _RECOMPUTE)
+    units.choice(attention, "attention", _ATTENTION)
+    if convention == "megatron":
+        return _megatron(model, batch, seq, image, precision, attention, recompute)
+    step = _tape(model, batch, seq, image, precision or "fp32", attention, recompute)
+    layer = _live(tape.by_part(step.layer))
+    terms = {name: amount.per("L", model.layers) for name, amount in layer.items()}
+    outside = [step.kept, *(tape.by_part(ops) for ops in (step.embedding, step.final_norm, step.head))]
+    for name, amount in (item for parts in outside for item in _live(parts).items()):
+        terms[name] = terms.get(name, tape.NOTHING) + amount
+    views = {"layer": _bytes(layer, step.values)}
+    return _bytes(terms, step.values, assumptions=_assumptions(step), omitted=_UNSAVED, views=views)
+
+
+_UNSAVED = (
+    "What the forward pass frees again, and the logits that the caller holds.",
+    "The state of the random generator that each recomputed region stores.",
+)
+
+
+def _assumptions(step, foreach=False) -> tuple[str, ...]:
+    said = ["The model as written in transformers 5.23, on the CPU of PyTorch 2.13, with labels and no attention mask."]
+    if not step.vision:
+        said.append("No KV cache: use_cache=False.")
+    if step.cast:
+        said.append("Autocast keeps the copies of the weights that the backward pass multiplies with.")
+    if step.model.dropout:
+        said.append("A dropout mask takes as many bytes as the numbers that it masks; on a GPU it takes one.")
+        if step.attention == "sdpa":
+            said.append(
+                "With dropout, the CPU's scaled_dot_product_attention keeps scores as eager attention does, in fp32."
+            )
+    elif step.attention == "sdpa":
+        said.append("scaled_dot_product_attention runs its fused kernel, with is_causal for a decoder.")
+    if foreach:
+        said.append("A multi-tensor optimizer, as measured on the CPU: all its temporaries exist at once.")
+    return tuple(said)
+
+
+def _tape(model, batch, seq, image, precision, attention, recompute) -> tape.Tape:
+    units.choice(precision, "precision", _PRECISIONS)
+    units.choice(attention, "attention", _ATTENTION)
+    units.choice(recompute, "recompute", _RECOMPUTE)
+    return tape.Tape(model, batch, seq, image, precision, attention, recompute)
+
+
+def _live(parts) -> dict:
+    return {name: amount for name, amount in parts.items() if amount.value}
+
+
+def _bytes(amounts, values, **more) -> Breakdown:
+    """A Breakdown of bytes whose parts are `tape.Amount`s."""
+    terms = {name: (amount.value, str(amount)) for name, amount in amounts.items()}
+    return Breakdown.from_terms("B", terms, values, symbols=tape.SYMBOLS, **more)
+
+
+def _megatron(model, batch, seq, image, precision, attention, recompute) -> Breakdown:
+    """Korthikanti et al., equations 1 and 2, without tensor parallelism, op by op as in their section 4.1."""
+    if not isinstance(model, models.Transformer):
+        raise ValueError(f"convention='megatron' is a formula for decoders; model={model!r} is none.")
+    if image is not None:
+        raise ValueError(f"image={image!r}: {model.name} takes sequences of tokens; give seq=.")
+    if precision == "fp32":
+        raise ValueError("precision='fp32' does not fit convention='megatron', which counts 2 bytes a number.")
+    if precision is not None:
+        units.choice(precision, "precision", _PRECISIONS)
+    if attention != "eager":
+        raise ValueError(f"attention={attention!r} does not fit convention='megatron', which keeps the scores.")
+    batch, seq = units.count(batch, "batch"), tape.sequence(model, seq)
+    token, pair = batch * seq * model.d_model, batch * seq * seq * model.heads
+    layer = {
+        "attention.qkv": (2 * token, "2·B·T·d"),
+        "attention.scores": (4 * token, "4·B·T·d"),
+        "attention.softmax": (3 * pair, "3·B·T·T·h"),  # its output, and the mask of its dropout
+        "attention.values": (2 * token + 2 * pair, "(2·B·T·d + 2·B·T·T·h)"),
+        "attention.out": (3 * token, "3·B·T·d"),
+        "mlp": (19 * token, "19·B·T·d"),
+        "norm": (4 * token, "4·B·T·d"),
+    }
+    if recompute == "selective":
+        layer["attention.values"] = (2 * token, "2·B·T·d")
+        del layer["attention.softmax"]
+    elif recompute == "full":
+        layer = {"checkpoint": (2 * token, "2·B·T·d")}
+    values = {"B": batch, "T": seq, "L": model.layers, "d": model.d_model, "h": model.heads}
+    terms = {name: (model.layers * value, f"L·{formula}") for name, (value, formula) in layer.items()}
+    return Breakdown.from_terms(
+        "B",
+        terms,
+        values,
+        symbols=tape.SYMBOLS,
+        assumptions=(
+            "Korthikanti et al. 2022: 2 bytes a number, 1 a dropout mask, dropout after softmax, attention and MLP.",
+            "An MLP of width 4·d without a gate, and heads that are d wide together, whatever the model has.",
+        ),
+        omitted=("Embedding, final norm, head and loss.",),
+        views={"layer": Breakdown.from_terms("B", layer, values)},
+    )
+
+
+# ---------------------------------------------------------------- the peak of a training step
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Peak(Breakdown):
+    """The largest phase of a training step, made by `training_peak`; `phases` has all, each at its largest instant.
+
+    Parts: weights, optimizer_state, inputs, logits (the caller holds them), activations (still saved), gradients (of
+    weights, those that exist by then) and temporaries (gradients of activations, and what one op needs on top).
+    """
+
+    phases: Mapping[str, Breakdown] = field(default_factory=dict)
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "phases", FrozenDict(self.phases))
+
+    @property
+    def phase(self) -> str:
+        """The name of the largest phase."""
+        return max(self.phases, key=lambda name: int(self.phases[name]))
+
+
+def training_peak(
+    model,
+    batch=1,
+    seq=None,
+    image=None,
+    precision: str = "fp32",
+    attention: str = "eager",
+    recompute: str = "none",
+    optimizer: str = "adamw",
+    foreach: bool = False,
+) -> Peak:
+    """Bytes alive at the worst instant of a training step, as PyTorch's CPU allocator counts them.
+
+    The second step (the optimizer's state exists), after zero_grad(set_to_none=True); the caller holds the logits.
+    seq to recompute: as in `activations`. optimizer: "adamw", "sgd" or "sgd-momentum". foreach: AdamW updates all
+    tensors at once instead of one at a time; on a GPU that is PyTorch's default.
+    Phases: loss_backward (loss and head), block_backward (with the forward pass of the last block), end_of_backward
+    (the embedding) and optimizer.
+    """
+    step, held, instants = _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach)
+    more = {"assumptions": _assumptions(step, foreach), "omitted": _BESIDE}
+    phases = {}
+    for name, (saved, gradients, temporaries) in instants.items():
+        parts = held | {"activations": saved, "gradients": gradients, "temporaries": temporaries}
+        phases[name] = _bytes(_live(parts), step.values, **more)
+    largest = max(phases.values(), key=int)
+    return Peak(**{item.name: getattr(largest, item.name) for item in fields(Breakdown)}, phases=phases)
+
+
+_BESIDE = (
+    "Buffers of the model, the step counters of the optimizer and single numbers such as the loss.",
+    "What kernels allocate inside: up to a few MB for a product of bf16 matrices on the CPU.",
+    "The rounding, caching and fragmentation of a GPU's allocator.",
+)
+
+
+def _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach):
+    """(Tape of the step, what it holds from beginning to end, the largest instant of each phase)."""
+    states = _OPTIMIZER_STATES[units.choice(optimizer, "optimizer", _OPTIMIZER_STATES)]
+    step = _tape(model, batch, seq, image, precision, attention, recompute)
+    before, layer, after = map(tape.total, step.tensors)
+    weights = before + layer.per("L", model.layers) + after
+    held = {
+        "weights": weights,
+        "optimizer_state": tape.total([weights] * states),
+        "inputs": step.inputs,
+        "logits": step.logits,
+    }
+    return step, held, _instants(step, weights, optimizer, foreach)
+
+
+def _instants(step, weights, optimizer, foreach) -> dict[str, tuple]:
+    """Phase -> (activations still saved, gradients of weights, other temporaries) at its largest instant."""
+    layers, (_, layer, _) = step.model.layers, step.tensors
+    one, outside = _saved(step.layer), _saved(step.embedding) + tape.total(step.kept.values())
+    others = one.per("R", layers - 1)
+    stream = step.size(step.s, "BTd")  # the gradient of the residual stream
+    of_head = tape.total(op.grads for op in step.head)
+    of_norm = tape.total(op.grads for op in step.final_norm)
+    of_layer = tape.total(layer)
+
+    loss = tape.largest_instant(step.head)
+    last = tape.largest_instant([*step.final_norm, *step.layer], of_head, stream)
+    first = tape.largest_instant(step.layer, of_head + of_norm + of_layer.per("R", layers - 1), stream)
+    end = tape.largest_instant(step.embedding, of_head + of_norm + of_layer.per("L", layers), stream)
+    in_blocks = (
+        (outside + others + last[0], *last[1:]),
+        (outside + first[0], *first[1:]),
+        *((outside + others + one, tape.NOTHING, forward) for forward in (step.unsaved, step.in_core)),  # the last one
+    )
+    return {
+        "loss_backward": (outside + others + one + _saved(step.final_norm) + loss[0], *loss[1:]),
+        "block_backward": max(in_blocks, key=lambda instant: tape.total(instant).value),
+        "end_of_backward": end,
+        "optimizer": (tape.NOTHING, weights, _update(step.tensors, weights, optimizer, foreach)),
+    }
+
+
+def _saved(ops) -> tape.Amount:
+    return tape.total(tape.by_part(ops).values())
+
+
+def _update(tensors, weights, optimizer, foreach) -> tape.Amount:
+    """Temporaries of the optimizer. AdamW needs a denominator for each tensor, √v and its scaled copy.
+
+    One tensor at a time, the denominator of the tensor before is still alive. SGD works in place.
+    """
+    if optimizer != "adamw":
+        return tape.NOTHING
+    if foreach:
+        return weights  # √v of all tensors, scaled in place
+    before, layer, after = tensors
+    sequence = [*before, *layer, *layer[:1], *after]
+    pairs = zip([tape.NOTHING, *sequence[:-1]], sequence, strict=True)
+    return max((old + new + new for old, new in pairs), key=lambda amount: amount.value)
+
+
+def largest_batch(
+    model,
+    device,
+    seq=None,
+    image=None,
+    precision: str = "fp32",
+    attention: str = "eager",
+    recompute: str = "none",
+    optimizer: str = "adamw",
+    foreach: bool = False,
+) -> int:
+    """The largest batch whose `training_peak` fits the memory of `device` (an id or a `hardware.Device`).
+
+    ValueError, with the numbers, if a batch of 1 does not fit.
+    """
+    device = hardware.resolve(device)
+
+    def need(batch) -> int:
+        _, held, instants = _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach)
+        return tape.total(held.values()).value + max(tape.total(instant).value for instant in instants.values())
+
+    one = need(1)
+    if one > device.memory_capacity:
+        raise ValueError(
+            f"batch=1 of {model.name} needs {units.format_bytes(one)}, and {device.id} has "
+            f"{units.format_bytes(device.memory_capacity)}: shorten seq, recompute, or share the model among ranks."
+        )
+    # Every instant is linear in the batch, so their maximum is convex: Newton's steps from above never pass the answer.
+    batch = 1 + (device.memory_capacity - one) // (need(2) - one)
+    while (over := need(batch) - device.memory_capacity) > 0:
+        batch -= -(-over // (need(batch) - need(batch - 1)))
+    return batch

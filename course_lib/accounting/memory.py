@@ -1,0 +1,249 @@
+"""Memory of training and of serving, in bytes per rank: model state, activations, the peak of a step, the KV cache."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from course_lib.accounting import models, precision, units
+from course_lib.accounting.activations import Peak, activations, largest_batch, training_peak
+from course_lib.accounting.breakdown import Breakdown
+
+__all__ = [
+    "Peak",
+    "Recipe",
+    "activations",
+    "kv_cache",
+    "largest_batch",
+    "lora_parameters",
+    "model_state",
+    "recipe",
+    "recipes",
+    "training_peak",
+]
+
+# ---------------------------------------------------------------- model state
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Bytes that training keeps per parameter; a Fraction where blocks of numbers share a scale.
+
+    weights, grads: what the forward and backward pass read and write. grads_fp32: a second copy of the gradients in
+    fp32. master: fp32 weights that the optimizer updates. moment1, moment2: the optimizer's averages. source: where the
+    figures come from. omitted: sentences on what a number per parameter cannot hold.
+    """
+
+    weights: object
+    grads: object
+    grads_fp32: object = 0
+    master: object = 0
+    moment1: object = 0
+    moment2: object = 0
+    source: str = ""
+    omitted: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        for name in _STATE:
+            value = getattr(self, name)
+            if not 0 <= units.number(value, name) <= 8:
+                raise ValueError(
+                    f"{name}={value!r} must be bytes per parameter, from 0 to 8: fp32 takes 4, bf16 takes 2."
+                )
+            if isinstance(value, float) and value != int(value):
+                raise ValueError(f"{name}={value!r} must be exact: an int, or a Fraction such as Fraction(1, 2).")
+            object.__setattr__(self, name, int(value) if value == int(value) else value)
+
+    @property
+    def total(self):
+        """Bytes per parameter, all together."""
+        return sum(getattr(self, name) for name in _STATE)
+
+
+_STATE = ("weights", "grads", "grads_fp32", "master", "moment1", "moment2")
+_SHARDED = {0: (), 1: _STATE[3:], 2: _STATE[1:], 3: _STATE}  # ZeRO stage -> parts of which a rank holds a share
+_STATE_SYMBOLS = {"N": "parameters", "S": "parameters in the share of one rank"}
+
+
+@cache
+def _recipes() -> dict[str, Recipe]:
+    from fractions import Fraction  # costs an import that most callers never need
+
+    zero = "Rajbhandari et al., ZeRO, 2019, section 3.1"
+    blocks = "Dettmers et al., 8-bit Optimizers via Block-wise Quantization, 2021"
+    eight = 1 + Fraction(4, 256)  # one fp32 scale for 256 numbers of 8 bits
+    nf4 = Fraction(1, 2) + Fraction(1, 64) + Fraction(4, 64 * 256)  # 8-bit scale for 64 numbers, fp32 scale for 256
+    small = ("Tensors of fewer than 4096 numbers, whose states stay in fp32, and the table of each 8-bit format.",)
+    return {
+        "fp32-adamw": Recipe(4, 4, 0, 0, 4, 4, "PyTorch, torch.optim.AdamW"),
+        "mixed-adamw": Recipe(2, 2, 0, 4, 4, 4, zero),
+        "mixed-adamw-fp32-grads": Recipe(2, 2, 4, 4, 4, 4, "Hugging Face, The Ultra-Scale Playbook, 2025"),
+        "mixed-adamw-4-byte-grads": Recipe(2, 4, 0, 4, 4, 4, "Bekman, Machine Learning Engineering, 2023"),
+        "bf16-weights-fp32-adam": Recipe(2, 0, 0, 0, 4, 4, "Austin et al., How to Scale Your Model, 2025"),
+        "fp32-sgd": Recipe(4, 4, source="PyTorch, torch.optim.SGD"),
+        "fp32-sgd-momentum": Recipe(4, 4, moment1=4, source="PyTorch, torch.optim.SGD"),
+        "fp32-adamw-8bit": Recipe(4, 4, 0, 0, eight, eight, blocks, small),
+        "mixed-adamw-8bit": Recipe(2, 2, 0, 4, eight, eight, blocks, small),
+        "fp32-adafactor": Recipe(
+            4,
+            4,
+            source="Shazeer and Stern, Adafactor, 2018",
+            omitted=(
+                "The second moment, kept as one row and one column for each matrix (n + m numbers in place of n·m) and "
+                "in full for a vector: a number per parameter cannot say it.",
+            ),
+        ),
+        "frozen-bf16": Recipe(2, 0, source="Hu et al., LoRA, 2021"),
+        "frozen-nf4": Recipe(nf4, 0, source="Dettmers et al., QLoRA, 2023, section 3"),
+    }
+
+
+def recipes() -> tuple[str, ...]:
+    """Names of the recipes that `model_state` knows."""
+    return tuple(_recipes())
+
+
+def recipe(name: str) -> Recipe:
+    """The recipe `name`; an unknown name is a ValueError with the nearest."""
+    return _recipes()[units.choice(name, "recipe", recipes())]
+
+
+def model_state(params, recipe="mixed-adamw", zero_stage: int = 0, ranks=1, offload=()) -> Breakdown:
+    """Bytes of weights, gradients and optimizer state that one rank holds.
+
+    params: how many, or a Breakdown of parameters. recipe: a name of `recipes()` or a `Recipe`. zero_stage: 1 shards
+    master weights and moments over `ranks`, 2 gradients too, 3 weights too; a share is ceil(params/ranks). offload:
+    parts that stay in the host's memory; they leave the total, and the view "host" counts them. Parts that take nothing
+    are left out. Source of the stages: Rajbhandari et al., ZeRO, 2019.
+    """
+    if isinstance(params, Breakdown) and params.unit != "parameters":
+        raise ValueError(f"params is in {params.unit}; this takes a count of parameters, or model.parameters().")
+    params = units.count(int(params) if isinstance(params, Breakdown) else params, "params")
+    chosen = recipe if isinstance(recipe, Recipe) else _named(recipe)
+    ranks = units.count(ranks, "ranks")
+    if zero_stage not in tuple(_SHARDED) or isinstance(zero_stage, bool):
+        raise ValueError(f"zero_stage={zero_stage!r} must be 0 (none), 1, 2 or 3.")
+    if ranks > params:
+        raise ValueError(f"ranks={ranks} is more than params={params}: some ranks would hold nothing.")
+    if zero_stage and ranks == 1:
+        raise ValueError(f"zero_stage={zero_stage} shards over ranks, and ranks=1: say how many there are.")
+    offload = (offload,) if isinstance(offload, str) else tuple(offload)
+    for name in offload:
+        units.choice(name, "offload", _STATE)
+
+    share = -(-params // ranks)
+    terms = {}
+    for name in _STATE:
+        each = getattr(chosen, name)
+        if each:
+            count, letter = (share, "S") if name in _SHARDED[zero_stage] else (params, "N")
+            terms[name] = (_ceiling(count * each), _per_parameter(each, letter))
+    values = {"N": params, "S": share}
+    host = {name: term for name, term in terms.items() if name in offload}
+    device = {name: term for name, term in terms.items() if name not in offload}
+    if not device:
+        raise ValueError(f"offload={offload!r} leaves nothing on the device: keep at least one of {', '.join(terms)}.")
+    said = (f"ZeRO stage {zero_stage} over {ranks} ranks.",) if zero_stage else ()
+    more = {"assumptions": said, "symbols": _STATE_SYMBOLS}
+    views = {"host": Breakdown.from_terms("B", host, values, **more)} if host else {}
+    omitted = ("Activations, temporary buffers and the allocator's rounding.", *chosen.omitted)
+    return Breakdown.from_terms("B", device, values, omitted=omitted, views=views, **more)
+
+
+_named = recipe  # inside `model_state` the argument has that name
+
+
+def _ceiling(number) -> int:
+    return -(-number // 1)
+
+
+def _per_parameter(each, letter: str) -> str:
+    """The formula of a part: 4·N, or ⌈65·N/64⌉ where blocks share a scale."""
+    if each == int(each):
+        return f"{int(each)}·{letter}"
+    return f"⌈{each.numerator}·{letter}/{each.denominator}⌉"
+
+
+# projections of one layer -> letters of the widths that go in and out
+_PROJECTIONS = {
+    "q": "dq",
+    "k": "dk",
+    "v": "dk",
+    "out": "qd",
+    "gate": "df",
+    "up": "df",
+    "down": "fd",
+}
+
+
+def lora_parameters(model, rank, targets=("q", "k", "v", "out")) -> Breakdown:
+    """Parameters of LoRA adapters: rank·(in + out) for each projection of `targets`, in every layer.
+
+    targets: among q, k, v, out, gate (of a gated MLP), up and down; a projection that a model fuses with others
+    (GPT-2's q, k and v) counts on its own. Training them takes `model_state(model.parameters(), "frozen-bf16") +
+    model_state(lora_parameters(model, 8), "mixed-adamw")`; "frozen-nf4" makes it QLoRA. Source: Hu et al., LoRA, 2021.
+    """
+    if not isinstance(model, models.Transformer):
+        raise ValueError(f"model={model!r} must be a models.Transformer; models.load('llama2-7b') gives one.")
+    rank = units.count(rank, "rank")
+    targets = (targets,) if isinstance(targets, str) else tuple(targets)
+    values = model.sizes() | {"r": rank}
+    terms = {}
+    for name in targets:
+        width_in, width_out = _PROJECTIONS[units.choice(name, "targets", _PROJECTIONS)]
+        in_mlp = name in ("gate", "up", "down")
+        if name == "gate" and not model.gated_mlp:
+            raise ValueError(f"targets has 'gate', and the MLP of {model.name} has no gate: it has up and down.")
+        if in_mlp and model.experts > 1:
+            raise ValueError(
+                f"targets has {name!r}, and {model.name} has {model.experts} MLPs a layer: adapt attention."
+            )
+        smaller = min(values[width_in], values[width_out])
+        if rank > smaller:
+            raise ValueError(f"rank={rank} is more than {smaller}, the rank that {name!r} of {model.name} can have.")
+        part = f"mlp.{name}" if in_mlp else f"attention.{name}"
+        number = model.layers * rank * (values[width_in] + values[width_out])
+        terms[part] = (number, f"L·r·({width_in} + {width_out})")
+    if not terms:
+        raise ValueError(f"targets={targets!r} must name at least one of {', '.join(_PROJECTIONS)}.")
+    return Breakdown.from_terms("parameters", terms, values, symbols={**models.SYMBOLS, "r": "rank of the adapters"})
+
+
+# ---------------------------------------------------------------- serving
+
+
+def kv_cache(model, batch=1, tokens=None, dtype="bf16", page_tokens=None) -> Breakdown:
+    """Bytes of the keys and values of `tokens` tokens (None: the model's context) in each of `batch` sequences.
+
+    page_tokens: the cache comes in pages of so many tokens, and the part "waste" is the rest of each sequence's last
+    page (Kwon et al., PagedAttention, 2023). Key heads that serve several query heads are kept once.
+    """
+    if not isinstance(model, models.Transformer):
+        raise ValueError(f"model={model!r} must be a models.Transformer: only a decoder keeps keys and values.")
+    batch = units.count(batch, "batch")
+    tokens = model.context if tokens is None else units.count(tokens, "tokens")
+    if model.positions == "learned" and tokens > model.context:
+        raise ValueError(
+            f"tokens={tokens} is longer than context={model.context}: {model.name} has no position beyond it."
+        )
+    each = precision.bytes_per_element(dtype)
+    values = model.sizes() | {"B": batch, "T": tokens}
+    per_token = batch * model.layers * model.kv_width
+    half = precision.nbytes(per_token * tokens, dtype)
+    formula = _per_parameter(each, "B·T·L·k")
+    terms = {"keys": (half, formula), "values": (half, formula)}
+    if page_tokens is not None:
+        size = units.count(page_tokens, "page_tokens")
+        values["W"] = -tokens % size
+        both = 2 * precision.nbytes(per_token * (tokens + values["W"]), dtype)
+        terms["waste"] = (both - 2 * half, _per_parameter(2 * each, "B·W·L·k"))
+    return Breakdown.from_terms(
+        "B", terms, values, assumptions=(f"Numbers in {precision.normalise(dtype)}.",), symbols=_CACHE_SYMBOLS
+    )
+
+
+_CACHE_SYMBOLS = {
+    "B": "sequences in the batch",
+    "T": "tokens in a sequence",
+    "W": "tokens that fit the last page of a sequence and are not there",
+    "L": "layers",
+    "k": "width of all key heads, and of all value heads",
+}
