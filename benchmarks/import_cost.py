@@ -26,7 +26,8 @@ CASES = {
 
 def cold_run(code: str) -> tuple[float, float]:
     """(CPU ms, peak resident MB) of a fresh interpreter that runs `code`."""
-    process = os.posix_spawn(sys.executable, [sys.executable, "-c", code], os.environ)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = os.posix_spawn(sys.executable, [sys.executable, "-c", code], environment)
     _, status, usage = os.wait4(process, 0)
     if status:
         raise SystemExit(f"The interpreter failed on: {code}")

@@ -69,7 +69,7 @@ def _recipes() -> dict[str, Recipe]:
 
     zero = "Rajbhandari et al., ZeRO, 2019, section 3.1"
     blocks = "Dettmers et al., 8-bit Optimizers via Block-wise Quantization, 2021"
-    eight = 1 + Fraction(4, 256)  # one fp32 scale for 256 numbers of 8 bits
+    eight = 1 + Fraction(4, 2048)  # one fp32 scale for 2048 numbers of 8 bits, as in the paper
     nf4 = Fraction(1, 2) + Fraction(1, 64) + Fraction(4, 64 * 256)  # 8-bit scale for 64 numbers, fp32 scale for 256
     small = ("Tensors of fewer than 4096 numbers, whose states stay in fp32, and the table of each 8-bit format.",)
     return {

@@ -82,9 +82,9 @@ def blocks_by_hand(params, block):
 
 
 def test_eight_bit_states_count_their_scales():
-    params = 256 * 1000
+    params = 2048 * 1000
     state = model_state(params, "fp32-adamw-8bit")
-    assert state["moment1"] == state["moment2"] == blocks_by_hand(params, 256)
+    assert state["moment1"] == state["moment2"] == blocks_by_hand(params, 2048)
 
 
 def test_nf4_weights_take_half_a_byte_and_0_127_bits():
