@@ -69,7 +69,7 @@ class Breakdown:
         """The Breakdown of `terms`: dotted name -> (value, formula). "attention.out" nests `out` in a part `attention`.
 
         values: the number that each symbol of the formulas stands for. more: the fields of the outer
-        Breakdown; `multiply_adds` holds for the nested ones too.
+        Breakdown; `multiply_adds` and `symbols` hold for the nested ones too.
         """
         nested: dict[str, dict] = {}
         for name, term in terms.items():
@@ -78,7 +78,8 @@ class Breakdown:
         parts, derivation = {}, {}
         for name, inner in nested.items():
             if "" not in inner:
-                parts[name] = cls.from_terms(unit, inner, values, multiply_adds=more.get("multiply_adds", False))
+                passed = {key: more[key] for key in ("multiply_adds", "symbols") if key in more}
+                parts[name] = cls.from_terms(unit, inner, values, **passed)
                 continue
             parts[name], formula = inner[""]
             numbers = units.substitute(formula, values)

@@ -350,6 +350,9 @@ def resnet(name: str, stages, block: str, classes: int = 1000, image: int | tupl
     the 1×1 before.
     """
     units.choice(block, "block", ("basic", "bottleneck"))
+    if not isinstance(stages, (tuple, list)) or not stages:
+        raise ValueError(f"stages={stages!r} must list the blocks of each stage, such as [3, 4, 6, 3].")
+    classes = units.count(classes, "classes")
     stem = (Convolution(64, 7, 2, 3, bias=False, norm=True, activation="relu"), Pool(3, 2, 1))
     parts, channels = [Stage("stem", stem)], 64
     for number, blocks in enumerate(stages, 1):

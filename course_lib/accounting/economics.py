@@ -58,7 +58,9 @@ def hfu(model, *, tokens_per_second, device, devices=1, dtype="bf16", seq=None, 
 
 def _flops_per_token(model, seq, recompute) -> float:
     if not isinstance(model, Transformer):
-        raise ValueError(f"model={model!r} must be a models.Transformer; for others give flops_per_token of one input.")
+        raise ValueError(
+            f"model={units.shortly(model)} must be a models.Transformer; for others give flops_per_token of one input."
+        )
     seq = model.context if seq is None else units.count(seq, "seq")
     return int(_flops.training_step(model, 1, seq, recompute=recompute)) / seq
 
@@ -226,8 +228,10 @@ def energy(*, power, seconds, devices=1, pue=1.0) -> float:
     pue: power usage effectiveness, the energy of the whole data centre over that of its machines, at least 1.
     """
     overhead = units.number(pue, "pue")
-    if overhead < 1:
-        raise ValueError(f"pue={pue!r} must be at least 1: it is all energy over that of the machines, such as 1.1.")
+    if not 1 <= overhead <= 10:
+        raise ValueError(f"pue={pue!r} must lie between 1 and 10: all energy over that of the machines, such as 1.1.")
+    if 0 < units.positive(power, "power") < 1:
+        raise ValueError(f"power={power!r} looks like kW; this takes W (0.7 kW is 700).")
     return (
         units.positive(power, "power") * units.number(seconds, "seconds") * units.count(devices, "devices") * overhead
     )

@@ -15,7 +15,8 @@ from course_lib.accounting.units import FrozenDict
 class Explained:
     """Base of results. A subclass is a frozen dataclass (`repr=False`) whose own fields are the figures.
 
-    derivation: (field, formula, unit) for each figure that is computed, in order; formulas use the names in `values`.
+    derivation: (field, formula, unit) for each figure that is computed, in order; formulas use the names in `values`;
+    "" where the figure is given.
     values: symbol -> number. symbols: symbol -> its meaning in words. assumptions, omitted: sentences.
     Two results are equal when their figures are.
     """
@@ -41,8 +42,9 @@ class Explained:
         for name, formula, unit in self.derivation:
             used |= units.symbols_in(formula)
             numbers = units.substitute(formula, self.values)
-            steps = (formula,) if numbers == formula else (formula, numbers)
-            lines.append(" = ".join((name, *steps, _shown(getattr(self, name), unit))))
+            shown = _shown(getattr(self, name), unit)
+            steps = [text for text in dict.fromkeys((formula, numbers)) if text and text != shown]
+            lines.append(" = ".join((name, *steps, shown)))
         lines += [f"{letter}: {meaning}" for letter, meaning in self.symbols.items() if letter in used]
         lines += [f"Assumes: {sentence}" for sentence in self.assumptions]
         lines += [f"Leaves out: {sentence}" for sentence in self.omitted]

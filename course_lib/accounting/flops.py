@@ -120,7 +120,7 @@ def six_nd(params, tokens) -> int:
 # ---------------------------------------------------------------- a model: Breakdowns
 
 
-def forward(model, batch=1, seq=None, image=None, causal: bool = False, extras: bool = False) -> Breakdown:
+def forward(model, batch=1, seq=None, causal: bool = False, extras: bool = False, *, image=None) -> Breakdown:
     """FLOP of one forward pass over `batch` sequences of `seq` tokens (None: the model's context) or, for a
     VisionTransformer or ConvNet, `batch` images of `image` pixels (side or (height, width); None: the model's own).
 
@@ -133,6 +133,7 @@ def forward(model, batch=1, seq=None, image=None, causal: bool = False, extras: 
     of a ConvNet norm, activation, pool and residual.
     """
     _check_inputs(model, seq, image, causal)
+    units.flag(extras, "extras")
     if isinstance(model, ConvNet):
         return _convnet(model, batch, image, training=False, extras=extras)
     values = _values(model, batch, seq, image)
@@ -143,7 +144,7 @@ def forward(model, batch=1, seq=None, image=None, causal: bool = False, extras: 
     return _assemble(model, values, layer, outside, causal, omitted, multiply_adds=not extras)
 
 
-def training_step(model, batch, seq=None, image=None, causal: bool = False, recompute: str = "none") -> Breakdown:
+def training_step(model, batch, seq=None, causal: bool = False, recompute: str = "none", *, image=None) -> Breakdown:
     """FLOP of forward and backward over `batch` sequences of `seq` tokens, which a language model needs, or `batch`
     images; the optimizer is not in it.
 
@@ -179,9 +180,10 @@ def _check_inputs(model, seq, image, causal) -> None:
     """Refuse a model that is none, tokens for an image model, an image for a language model, a mask where none is."""
     if not isinstance(model, (Transformer, Encoder, VisionTransformer, ConvNet)):
         raise ValueError(
-            f"model={model!r} must be a models.Transformer, Encoder, VisionTransformer or ConvNet; "
+            f"model={units.shortly(model)} must be a models.Transformer, Encoder, VisionTransformer or ConvNet; "
             "models.load('gpt2') gives one."
         )
+    units.flag(causal, "causal")
     reads_images = isinstance(model, (VisionTransformer, ConvNet))
     if reads_images and seq is not None:
         raise ValueError(f"seq={seq!r}: {model.name} reads images; give image=, a side in pixels or (height, width).")
@@ -282,14 +284,17 @@ def _assemble(model, values, layer, outside, causal, omitted, assumptions=(), *,
     if isinstance(model, VisionTransformer) and values["P"] != model.patches():
         omitted += (_OMITS_RESIZING,)
     kind = next(sentences for kind, sentences in _ASSUMES_KIND.items() if isinstance(model, kind))
-    one_layer = Breakdown.from_terms("FLOP", layer, values, omitted=omitted, multiply_adds=multiply_adds)
+    symbols = _IMAGE_SYMBOLS if isinstance(model, VisionTransformer) else _SYMBOLS
+    one_layer = Breakdown.from_terms(
+        "FLOP", layer, values, omitted=omitted, symbols=symbols, multiply_adds=multiply_adds
+    )
     return Breakdown.from_terms(
         "FLOP",
         terms,
         values,
         assumptions=(_ASSUMES_TWO, _ASSUMES_CAUSAL if causal else _ASSUMES_PAIRS, *kind, *assumptions),
         omitted=omitted,
-        symbols=_IMAGE_SYMBOLS if isinstance(model, VisionTransformer) else _SYMBOLS,
+        symbols=symbols,
         views={"layer": one_layer, "layers": one_layer * values["L"]},
         multiply_adds=multiply_adds,
     )

@@ -139,16 +139,17 @@ class Device:
 
     def level(self, name: str) -> Level:
         """The memory level `name`, such as "l2". ValueError, naming those known, for any other."""
-        if name not in self.levels:
-            known = ", ".join(self.levels) or "none"
-            raise ValueError(f"level={name!r}: no such memory level of {self.id} is known. Known: {known}.")
-        return self.levels[name]
+        return _known(self.levels, name, f"level={units.shortly(name)}: no such memory level of {self.id} is known.")
 
     def bandwidth(self, level: str = "memory") -> float:
         """B/s of a memory level or of main memory ("memory"). ValueError where level or bandwidth is unknown."""
         if level == "memory":
             return self.memory_bandwidth
-        bandwidth = self.level(level).bandwidth
+        bandwidth = _known(
+            {**self.levels, "memory": None},
+            level,
+            f"level={units.shortly(level)}: no such memory level of {self.id} is known.",
+        ).bandwidth
         if bandwidth is None:
             stated = [name for name, level in self.levels.items() if level.bandwidth] + ["memory"]
             raise ValueError(
@@ -158,24 +159,28 @@ class Device:
 
     def link(self, name: str) -> float:
         """One-way B/s of the device's links `name`, such as "nvlink". ValueError, naming those known, for any other."""
-        if name not in self.links:
-            known = ", ".join(self.links) or "none"
-            raise ValueError(f"link={name!r}: {self.id} has no such link. Known: {known}.")
-        return self.links[name]
+        return _known(self.links, name, f"link={units.shortly(name)}: {self.id} has no such link.")
 
     def source(self, field: str) -> tuple[str, str]:
         """(title or url, date) of "peaks", "memory_bandwidth", "levels.l2", "links.nvlink", "power", "price_per_hour" …
 
         A value that was replaced has no source: ValueError.
         """
-        if field not in self.sources:
-            listed = ", ".join(self.sources) or "nothing"
-            raise ValueError(f"field={field!r}: {self.id} records no source for it. It records one for {listed}.")
+        source = _known(self.sources, field, f"field={units.shortly(field)}: {self.id} records no source for it.")
         if self.id in _catalogue() and _value(load(self.id), field) != _value(self, field):
             raise ValueError(
                 f"field={field!r} of {self.id} was replaced here; the catalogue's source does not vouch for it."
             )
-        return self.sources[field]
+        return source
+
+
+def _known(mapping: Mapping, name, problem: str):
+    """mapping[name]; else ValueError: the problem, the nearest name, and those there are."""
+    if isinstance(name, str) and name in mapping:
+        return mapping[name]
+    near = units.nearest(name, mapping)
+    hint = f" Did you mean {near!r}?" if near else ""
+    raise ValueError(f"{problem}{hint} Known: {', '.join(mapping) or 'none'}.")
 
 
 def _value(device: Device, field: str):
@@ -256,7 +261,7 @@ def resolve(device) -> Device:
     if isinstance(device, Device):
         return device
     if not isinstance(device, str):
-        raise ValueError(f"device={device!r} must be an id such as 'h100-sxm' or a hardware.Device.")
+        raise ValueError(f"device={units.shortly(device)} must be an id such as 'h100-sxm' or a hardware.Device.")
     return load(device)
 
 

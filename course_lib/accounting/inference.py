@@ -17,6 +17,8 @@ _SYMBOLS = {
     "C": "tokens of each sequence in the cache",
     "L": "layers",
     "k": "width of all key heads, and of all value heads",
+    "s": "layers with a sliding window",
+    "w": "tokens that such a layer looks back on",
     "M": "parameters",
     "N": "parameters that one token meets",
     "flops": "FLOP of the forward pass, as `flops.forward` counts them",
@@ -60,6 +62,8 @@ def decode_step(
     """
     device, context = hardware.resolve(device), _positions(model, context, "context")
     batch, devices = units.count(batch, "batch"), units.count(devices, "devices")
+    weight_dtype = precision.normalise(weight_dtype, "weight_dtype")
+    kv_dtype = precision.normalise(kv_dtype, "kv_dtype")
     parameters, active = int(model.parameters()), int(model.parameters(active=True))
     weight_bytes = precision.nbytes(parameters, weight_dtype)
     kv_bytes = int(memory.kv_cache(model, batch=batch, tokens=context, dtype=kv_dtype))
@@ -80,8 +84,8 @@ def decode_step(
         bound="compute" if computing >= max(reading_weights, reading_kv) else "memory",
         fits=weight_bytes + kv_bytes <= devices * device.memory_capacity,
         derivation=(
-            ("weight_bytes", f"M·{precision.bytes_per_element(weight_dtype)}", "B"),
-            ("kv_bytes", f"2·L·k·B·C·{precision.bytes_per_element(kv_dtype)}", "B"),
+            ("weight_bytes", f"ceil(M·{precision.bytes_per_element(weight_dtype)})", "B"),
+            ("kv_bytes", _kv_formula(model, precision.bytes_per_element(kv_dtype)), "B"),
             ("seconds", "kv_bytes/(n·W) + max(weight_bytes/(n·W), 2·B·N/(n·P))", "s"),
             ("tokens_per_second", "B/seconds", "tokens/s"),
         ),
@@ -90,6 +94,8 @@ def decode_step(
             "C": context,
             "L": model.layers,
             "k": model.kv_width,
+            "s": model.window_layers,
+            "w": model.window or 0,
             "M": parameters,
             "N": active,
             "weight_bytes": weight_bytes,
@@ -103,6 +109,7 @@ def decode_step(
         assumptions=(
             "Every device holds and does an equal share, all at data-sheet rate.",
             "The matrix products overlap with reading the weights; attention only reads keys and values.",
+            "`bound` names what takes most of the step; `fits` holds weights, keys and values against the memory.",
         ),
         omitted=(
             _COMMUNICATION,
@@ -129,13 +136,14 @@ def prefill(model, *, batch, tokens, device, devices=1, mfu, compute_dtype="bf16
         derivation=(
             ("seconds", "flops/(n·P·u)", "s"),
             ("tokens_per_second", "B·T/seconds", "tokens/s"),
+            ("flops", "", "FLOP"),
         ),
         values={
             "B": batch,
             "T": tokens,
             "n": units.count(devices, "devices"),
             "P": device.peak(compute_dtype),
-            "u": mfu,
+            "u": float(mfu),
             "flops": work,
             "seconds": seconds,
         },
@@ -165,10 +173,17 @@ def speculative_speedup(*, acceptance, draft_tokens, cost_ratio) -> float:
     return tokens / (drafted * cost + 1)
 
 
+def _kv_formula(model, each) -> str:
+    """Bytes of keys and values; a layer with a sliding window keeps no more than its window."""
+    if model.window:
+        return f"ceil(2·k·B·((L - s)·C + s·min(C, w))·{each})"
+    return f"ceil(2·L·k·B·C·{each})"
+
+
 def _positions(model, value, name: str) -> int:
     """`value` as a number of tokens that `model` has positions for."""
     if not isinstance(model, Transformer):
-        raise ValueError(f"model={model!r} must be a models.Transformer: only a language model decodes.")
+        raise ValueError(f"model={units.shortly(model)} must be a models.Transformer: only a language model decodes.")
     tokens = units.count(value, name)
     if model.positions == "learned" and tokens > model.context:
         raise ValueError(f"{name}={tokens} is more than the {model.context} positions that {model.name} has learned.")

@@ -111,7 +111,7 @@ class _Blocks:
         # one norm stands outside the layers: the final one, or the one after BERT's embedding
         gain = (2 * d, "2·d") if self._norm_bias else (d, "d")
         terms["norm"] = (terms["norm"][0] + gain[0], f"{terms['norm'][1]} + {gain[1]}")
-        one_layer = Breakdown.from_terms("parameters", layer, values)
+        one_layer = Breakdown.from_terms("parameters", layer, values, symbols=SYMBOLS)
         return Breakdown.from_terms(
             "parameters",
             terms | after,
@@ -159,10 +159,14 @@ class Transformer(_Blocks):
     more over head_dim in each layer. positions: "learned" adds (context + position_offset)·d_model parameters, "rotary"
     none; position_offset: rows of that table that no position of the context uses (2 in OPT). tied_head: the head is
     the token embedding. experts > 1: each expert is an MLP, and a router of d_model·experts (no bias) picks
-    active_experts of them. activation: "relu", "gelu", "gelu-tanh" or "silu".
+    active_experts of them. activation: "relu", "gelu", "gelu-tanh" or "silu". window: tokens that a layer with a
+    sliding window looks back on, in window_layers of the layers; only the cache counts less for it.
 
-    Sizes that do not fit (heads that do not divide d_model without head_dim, kv_heads that do not divide heads,
-    more active experts than experts, zero or negative sizes) raise ValueError.
+    What these words cannot say (a LayerNorm with bias where nothing else has one, queries and keys normed over all
+    heads together, shared experts, latent attention) is not this class: the counts would be those of another model.
+
+    Sizes that do not fit (heads that do not divide d_model without head_dim, kv_heads that do not divide heads, more
+    active experts than experts, zero or negative sizes) raise ValueError.
     """
 
     name: str
@@ -188,10 +192,24 @@ class Transformer(_Blocks):
     block_norms: int = 2
     head_bias: bool = False
     position_offset: int = 0
+    window: int | None = None
+    window_layers: int = 0
 
     def __post_init__(self):
         self._check("vocab", "context", "experts", "active_experts", "block_norms")
+        object.__setattr__(self, "window_layers", units.count(self.window_layers, "window_layers", minimum=0))
+        if self.window is not None:
+            object.__setattr__(self, "window", units.count(self.window, "window"))
+        if (self.window is None) != (self.window_layers == 0) or self.window_layers > self.layers:
+            raise ValueError(
+                f"window={self.window} and window_layers={self.window_layers} go together, "
+                f"for at most layers={self.layers}."
+            )
         object.__setattr__(self, "position_offset", units.count(self.position_offset, "position_offset", minimum=0))
+        for name in ("gated_mlp", "bias", "qk_norm", "tied_head", "head_bias"):
+            units.flag(getattr(self, name), name)
+        if self.qkv_bias is not None:
+            units.flag(self.qkv_bias, "qkv_bias")
         units.choice(self.norm, "norm", ("layernorm", "rmsnorm"))
         units.choice(self.positions, "positions", ("learned", "rotary"))
         if self.position_offset and self.positions != "learned":
@@ -290,6 +308,7 @@ class VisionTransformer(_Blocks):
 
     def __post_init__(self):
         self._check("patch", "classes", "channels")
+        units.flag(self.bias, "bias")
         object.__setattr__(self, "image", image_size(self.image))
         self.patches()  # refuses an image that patches do not tile
 

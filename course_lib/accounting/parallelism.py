@@ -8,6 +8,7 @@ experts are divided among the data ranks. *Data* parallelism with ZeRO stages 0 
 gradients and activations on the wire are 16-bit; tokens are spread evenly over the experts.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from course_lib.accounting import communication, flops, hardware, memory, units
@@ -38,7 +39,8 @@ class Plan:
     def __post_init__(self):
         for name in ("data", "tensor", "pipeline", "expert", "microbatches"):
             object.__setattr__(self, name, units.count(getattr(self, name), name))
-        if self.zero_stage not in (0, 1, 2, 3):
+        units.flag(self.sequence_parallel, "sequence_parallel")
+        if self.zero_stage not in (0, 1, 2, 3) or isinstance(self.zero_stage, bool):
             raise ValueError(f"zero_stage={self.zero_stage!r} must be 0, 1, 2 or 3.")
         if self.data % self.expert:
             raise ValueError(f"expert={self.expert} must divide data={self.data}: experts are shared among data ranks.")
@@ -114,6 +116,7 @@ def rank_memory(model, plan, *, batch, seq, recipe="mixed-adamw", recompute="non
     heads and MLP, with dropout masks only where the model has dropout; attention "eager" keeps the scores, "sdpa" one
     fp32 number a row of them.
     """
+    _check(model, plan)
     stages = {0, plan.pipeline - 1}
     return max((_stage_memory(model, plan, s, batch, seq, recipe, recompute, attention) for s in stages), key=int)
 
@@ -123,7 +126,7 @@ def _stage_memory(model, plan, stage, batch, seq, recipe, recompute, attention) 
     experts = parameters.parts.get("experts", 0)
     state = _state(int(parameters) - experts, recipe, plan.zero_stage, plan.data)
     if experts:
-        state = state + _state(experts, recipe, plan.zero_stage, plan.data // plan.expert)
+        state = _state(experts, recipe, plan.zero_stage, plan.data // plan.expert) + state
     activations = _activations(model, plan, stage, batch, seq, recompute, attention)
     return Breakdown.of(
         "B",
@@ -131,13 +134,25 @@ def _stage_memory(model, plan, stage, batch, seq, recipe, recompute, attention) 
         symbols={**state.symbols, **activations.symbols},
         assumptions=(
             f"The rank belongs to pipeline stage {stage} of {plan.pipeline}, counted from 0.",
-            *state.assumptions,
+            *_sharding(plan, experts),
             *activations.assumptions,
         ),
         omitted=(
             "Communication buffers, gathered weights of ZeRO stage 3, temporaries and the allocator's own share.",
         ),
     )
+
+
+def _sharding(plan, experts) -> tuple[str, ...]:
+    """What ZeRO shards, in words. Experts have fewer replicas than the rest: their ranks are data ranks too."""
+    replicas = plan.data // plan.expert
+    if not plan.zero_stage:
+        return ()
+    if experts:
+        return (
+            f"ZeRO stage {plan.zero_stage}: experts over {replicas} ranks, all else over {plan.data}, in this order.",
+        )
+    return (f"ZeRO stage {plan.zero_stage} over {plan.data} ranks.",)
 
 
 def _state(params, recipe, zero_stage, ranks) -> Breakdown:
@@ -239,6 +254,7 @@ def traffic(model, plan, *, batch, seq, recompute="none") -> Breakdown:
     forward and two backward in each layer. pipeline: activations onward, their gradients back, and the sum of a tied
     embedding's two gradients. Rings, 16-bit numbers.
     """
+    _check(model, plan)
     stages = sorted({0, min(1, plan.pipeline - 1), plan.pipeline - 1})
     return max((_stage_traffic(model, plan, s, batch, seq, recompute) for s in stages), key=int)
 
@@ -248,13 +264,14 @@ def _stage_traffic(model, plan, stage, batch, seq, recompute) -> Breakdown:
     for kind, times, collective, nbytes, ranks in _messages(model, plan, stage, batch, seq, recompute):
         cost = collective(nbytes=nbytes, ranks=ranks, bandwidth=1e9)  # the bytes do not depend on the bandwidth
         formula = next(formula for name, formula, _ in cost.derivation if name == "bytes_per_rank")
-        text = f"{times}·{units.substitute(formula, cost.values)} ({collective.__name__})"
+        text = f"[{times}·{formula} = {times}·{units.substitute(formula, cost.values)}] ({collective.__name__})"
         terms.setdefault(kind, []).append((times * cost.bytes_per_rank, text))
     parts = {kind: sum(sent for sent, _ in items) for kind, items in terms.items()}
     return Breakdown.of(
         "B",
         parts or {"none": 0},
         derivation={kind: " + ".join(text for _, text in items) for kind, items in terms.items()},
+        symbols={"N": "bytes of the buffer, as each collective counts them", "n": "ranks that take part"},
         assumptions=(
             f"The rank belongs to pipeline stage {stage} of {plan.pipeline}, counted from 0.",
             "Rings; 16-bit numbers; tokens are spread evenly over the experts.",
@@ -291,7 +308,8 @@ def _messages(model, plan, stage, batch, seq, recompute):
         else:
             yield "tensor", sums, c.all_reduce, activation, plan.tensor
     if plan.expert > 1:
-        dispatched = activation * model.active_experts
+        share = plan.tensor if plan.sequence_parallel else 1  # then each tensor rank dispatches its own tokens
+        dispatched = -(-activation * model.active_experts // share)
         yield "expert", m * shard.layers * 2 * (forwards + 1), c.all_to_all, dispatched, plan.expert
     if plan.pipeline > 1:
         neighbours = (stage > 0) + (stage < plan.pipeline - 1)
@@ -339,7 +357,9 @@ def step_time(
     "tensor", "expert", "pipeline") -> one-way B/s of one rank, for each kind that has more than one rank. latency:
     seconds of one message. overlap: share of the data ranks' traffic that hides behind compute.
     """
+    _check(model, plan)
     device, ranks = hardware.resolve(device), plan.ranks
+    batch, seq = units.count(batch, "batch"), units.count(seq, "seq")
     efficiency, overlap = units.fraction(efficiency, "efficiency"), units.fraction(overlap, "overlap")
     if efficiency == 0:
         raise ValueError("efficiency=0 must be more than zero: a rank that computes nothing never ends the step.")
@@ -368,13 +388,13 @@ def step_time(
         mfu=useful / (seconds * ranks * peak),
         derivation=(
             ("compute", "F/(R·P·e)", "s"),
-            ("tensor", "tensor", "s"),
-            ("expert", "expert", "s"),
-            ("pipeline", "pipeline", "s"),
+            ("tensor", "", "s"),
+            ("expert", "", "s"),
+            ("pipeline", "", "s"),
             ("bubble", "(compute + tensor + expert + pipeline)·(p - 1)/m", "s"),
             ("data", "D·(1 - o)", "s"),
             ("seconds", "compute + tensor + expert + pipeline + bubble + data", "s"),
-            ("tokens_per_second", "B·T/seconds", ""),
+            ("tokens_per_second", "B·T/seconds", "tokens/s"),
             ("mfu", "U/(seconds·R·P)", ""),
         ),
         values={
@@ -411,7 +431,7 @@ def step_time(
         assumptions=(
             "The FLOP divide evenly over the ranks.",
             "Tensor, expert and pipeline traffic is not overlapped with compute.",
-            "Each kind of traffic takes as long as on its busiest stage.",
+            "Each kind of traffic takes as long as on its busiest stage: the collectives that `traffic` lists.",
         ),
         omitted=("The optimizer, data loading, stragglers, checkpoints and failures.",),
     )
@@ -421,12 +441,13 @@ def _seconds(model, plan, stage, batch, seq, recompute, bandwidths, latency) -> 
     """Seconds of traffic of one stage by kind."""
     spent: dict[str, float] = {}
     for kind, times, collective, nbytes, ranks in _messages(model, plan, stage, batch, seq, recompute):
-        if kind not in bandwidths:
+        if not isinstance(bandwidths, Mapping) or kind not in bandwidths:
             raise ValueError(
-                f"bandwidths={bandwidths!r} must have {kind!r}: the plan sends {kind} traffic. "
+                f"bandwidths={units.shortly(bandwidths)} must have {kind!r}: the plan sends {kind} traffic. "
                 "It maps the kind to the one-way B/s of one rank, such as {'tensor': 450e9}."
             )
-        cost = collective(nbytes=nbytes, ranks=ranks, bandwidth=bandwidths[kind], latency=latency)
+        rate = units.bandwidth(bandwidths[kind], f"bandwidths[{kind!r}]")
+        cost = collective(nbytes=nbytes, ranks=ranks, bandwidth=rate, latency=latency)
         spent[kind] = spent.get(kind, 0.0) + times * cost.seconds
     return spent
 
@@ -452,9 +473,11 @@ def _shard(model, plan) -> Transformer:
 
 def _check(model, plan) -> None:
     if not isinstance(model, Transformer):
-        raise ValueError(f"model={model!r} must be a models.Transformer; models.load('llama3-70b') gives one.")
+        raise ValueError(
+            f"model={units.shortly(model)} must be a models.Transformer; models.load('llama3-70b') gives one."
+        )
     if not isinstance(plan, Plan):
-        raise ValueError(f"plan={plan!r} must be a parallelism.Plan, such as Plan(data=8, tensor=4).")
+        raise ValueError(f"plan={units.shortly(plan)} must be a parallelism.Plan, such as Plan(data=8, tensor=4).")
     t, kv_heads = plan.tensor, model.kv_heads or model.heads
     if plan.pipeline > model.layers:
         raise ValueError(f"pipeline={plan.pipeline} has more stages than {model.name} has layers ({model.layers}).")

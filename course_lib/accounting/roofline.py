@@ -6,7 +6,7 @@ here, moves each operand once. `place_by_level` draws one roof for each level of
 Sousa, IEEE CAL 13(1), 2014; Yang, Kurth, Williams, CCPE 32(20), 2020).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from course_lib.accounting import flops as _flops
@@ -169,15 +169,15 @@ def predict_seconds(ops, *, device) -> float:
     predicts too little for many small calls.
     """
     device = hardware.resolve(device)
-    ops = (ops,) if isinstance(ops, Op) else tuple(ops) if isinstance(ops, Iterable) else ops
-    if not isinstance(ops, tuple) or not all(isinstance(op, Op) for op in ops):
+    listed = (ops,) if isinstance(ops, Op) else tuple(ops) if isinstance(ops, (list, tuple, Iterator)) else None
+    if listed is None or not all(isinstance(op, Op) for op in listed):
         raise ValueError(
-            f"ops={ops!r} must be a roofline.Op or an iterable of them, such as [roofline.matmul(64, 64, 64)]."
+            f"ops={units.shortly(ops)} must be a roofline.Op or a list of them, such as [roofline.matmul(64, 64, 64)]."
         )
     return float(
         sum(
             op.calls * device.call_overhead + max(op.flops / device.peak(op.dtype), op.bytes / device.memory_bandwidth)
-            for op in ops
+            for op in listed
         )
     )
 
@@ -205,9 +205,9 @@ def tiled_matmul_bytes(m, k, n, *, tile_m, tile_n, dtype="fp32") -> Breakdown:
     m, k, n, r, c = (units.count(value, name) for name, value in shape.items())
     dtype, size = precision.normalise(dtype), precision.bytes_per_element(dtype)
     terms = {
-        "left": (-(-n // c) * precision.nbytes(m * k, dtype), f"ceil(n/c)·m·k·{size}"),
-        "right": (-(-m // r) * precision.nbytes(k * n, dtype), f"ceil(m/r)·k·n·{size}"),
-        "result": (precision.nbytes(m * n, dtype), f"m·n·{size}"),
+        "left": (-(-n // c) * precision.nbytes(m * k, dtype), f"ceil(n/c)·ceil(m·k·{size})"),
+        "right": (-(-m // r) * precision.nbytes(k * n, dtype), f"ceil(m/r)·ceil(k·n·{size})"),
+        "result": (precision.nbytes(m * n, dtype), f"ceil(m·n·{size})"),
     }
     return Breakdown.from_terms(
         "B",

@@ -25,12 +25,14 @@ class FrozenDict(dict):
 
 # ---------------------------------------------------------------- checks
 
+_MOST = 10**60  # of anything: products of sizes stay within a float
+
 
 def count(value, name: str, minimum: int = 1) -> int:
     """`value` as an exact int; integral floats pass (`70e9` is 70000000000).
 
     Raises ValueError, naming `name` and the value, for anything else: a fraction of a thing, a bool, infinity, text, or
-    less than `minimum`.
+    less than `minimum`, or more than 1e60.
     """
     whole = None
     if not isinstance(value, bool):
@@ -38,21 +40,34 @@ def count(value, name: str, minimum: int = 1) -> int:
             whole = int(value)
         except (TypeError, ValueError, OverflowError):
             whole = None
-    if whole is None or isinstance(value, str) or whole != value:
-        raise ValueError(f"{name}={value!r} must be a whole number (70e9 is fine, 2.5 is not): it counts things.")
+    if hasattr(value, "parts"):
+        raise ValueError(f"{name} is a Breakdown; give its number, int(b), or that of a part, such as b['mlp'].")
+    if whole is None or isinstance(value, (str, bytes)) or whole != value:
+        raise ValueError(
+            f"{name}={shortly(value)} must be a whole number (70e9 is fine, 2.5 is not): it counts things."
+        )
     if whole < minimum:
-        raise ValueError(f"{name}={value!r} must be at least {minimum}.")
+        raise ValueError(f"{name}={shortly(value)} must be at least {minimum}.")
+    if whole > _MOST:
+        raise ValueError(f"{name} has {len(str(whole))} digits: there is not so much of anything here.")
     return whole
+
+
+def flag(value, name: str) -> bool:
+    """`value` if it is True or False, else ValueError naming `name` and the value."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name}={value!r} must be True or False.")
+    return value
 
 
 def number(value, name: str) -> float:
     """`value` as a finite float ≥ 0, else ValueError naming `name` and the value."""
     try:
-        result = float(value) if not isinstance(value, (str, bool)) else None
+        result = float(value) if not isinstance(value, (str, bytes, bool)) else None
     except (TypeError, ValueError, OverflowError):
         result = None
     if result is None or not 0 <= result < float("inf"):
-        raise ValueError(f"{name}={value!r} must be a finite number, zero or more.")
+        raise ValueError(f"{name}={shortly(value)} must be a finite number, zero or more.")
     return result
 
 
@@ -107,19 +122,33 @@ def latency(value, name: str = "latency") -> float:
 def choice(value, name: str, allowed: Iterable[str]) -> str:
     """`value` if it is one of `allowed`, else ValueError with the nearest one."""
     allowed = tuple(allowed)
-    if value in allowed:
+    if isinstance(value, str) and value in allowed:
         return value
     near = nearest(value, allowed)
     hint = f" Did you mean {near!r}?" if near else ""
-    raise ValueError(f"{name}={value!r} is not known.{hint} Known: {', '.join(allowed)}.")
+    raise ValueError(f"{name}={shortly(value)} is not known.{hint} Known: {', '.join(allowed)}.")
+
+
+def shortly(value) -> str:
+    """`value` as it is shown in an error: a model or device by its name, anything else by the start of its repr."""
+    named = getattr(value, "name", None) or getattr(value, "id", None)
+    if isinstance(named, str):
+        return f"{type(value).__name__} {named!r}"
+    text = repr(value)
+    return text if len(text) <= 60 and "\n" not in text else f"{text.splitlines()[0][:57]}…"
 
 
 def nearest(value, allowed: Iterable[str]) -> str | None:
-    """The entry of `allowed` that reads most like `value`, or None if none is close."""
+    """The entry of `allowed` that has all words of `value` ("a100": "a100-40-sxm"), else the most similar one.
+
+    None if none is close.
+    """
     import difflib  # only when an error is being written
 
-    lowered = {name.lower(): name for name in allowed}
-    found = difflib.get_close_matches(str(value).lower(), lowered, n=1, cutoff=0.5)
+    lowered, asked = {name.lower(): name for name in allowed}, str(value).lower()
+    words = [word for word in re.split(r"[^a-z0-9.]+", asked) if word]
+    holding = [name for name in lowered if words and all(word in re.split(r"[^a-z0-9.]+", name) for word in words)]
+    found = holding or difflib.get_close_matches(asked, lowered, n=1, cutoff=0.5)
     return lowered[found[0]] if found else None
 
 

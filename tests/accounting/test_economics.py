@@ -113,7 +113,7 @@ def test_how_much_a_fit_decides_at_the_budget_of_gopher():
 def test_the_losses_have_the_printed_coefficients_and_exponents(loss, law):
     E, A, a, B, b = PRINTED[law]
     assert loss(1, 1) == pytest.approx(E + A + B)
-    huge = 10**300
+    huge = 10**60
     assert loss(huge, huge) == pytest.approx(E)
     assert loss(1, huge) - E == pytest.approx(A)
     # each term halves when its argument grows by 2^(1/exponent)
@@ -261,7 +261,7 @@ RATE = {"tokens_per_second": 1e4, "device": A100}
             ["interval_seconds=50", "wastes 1.2 times", "checkpoint_seconds=60", "in seconds"],
         ),
         (lambda: economics.energy(power=-1, seconds=1), ["power=-1"]),
-        (lambda: economics.energy(power=700, seconds=1, pue=0.8), ["pue=0.8", "at least 1"]),
+        (lambda: economics.energy(power=700, seconds=1, pue=0.8), ["pue=0.8", "between 1 and 10"]),
         (lambda: economics.cost(price_per_hour=-2, seconds=1), ["price_per_hour=-2"]),
         (lambda: economics.cost(price_per_hour=2, seconds=1, devices=1.5), ["devices=1.5"]),
         (lambda: economics.roi(cost=0, spend_per_hour=1, saved=0.1, seconds=1), ["cost=0"]),
