@@ -40,7 +40,7 @@ def activations(
     units.choice(attention, "attention", _ATTENTION)
     if convention == "megatron":
         return _megatron(model, batch, seq, image, precision, attention, recompute)
-    step = _tape(model, batch, seq, image, precision or "fp32", attention, recompute)
+    step = _tape(model, batch, seq, image, "fp32" if precision is None else precision, attention, recompute)
     layer = _live(tape.by_part(step.layer))
     terms = {name: amount.per("L", model.layers) for name, amount in layer.items()}
     outside = [step.kept, *(tape.by_part(ops) for ops in (step.embedding, step.final_norm, step.head))]
@@ -68,7 +68,9 @@ def _assumptions(step, foreach=False) -> tuple[str, ...]:
             said.append(
                 "With dropout, the CPU's scaled_dot_product_attention keeps scores as eager attention does, in fp32."
             )
-    elif step.attention == "sdpa":
+    else:
+        said.append("No dropout: the model has none; those of the catalogue never do, whatever they were trained with.")
+    if step.attention == "sdpa" and not step.model.dropout:
         said.append("scaled_dot_product_attention runs its fused kernel, with is_causal for a decoder.")
     if foreach:
         said.append("A multi-tensor optimizer, as measured on the CPU: all its temporaries exist at once.")
@@ -95,7 +97,7 @@ def _bytes(amounts, values, **more) -> Breakdown:
 def _megatron(model, batch, seq, image, precision, attention, recompute) -> Breakdown:
     """Korthikanti et al., equations 1 and 2, without tensor parallelism, op by op as in their section 4.1."""
     if not isinstance(model, models.Transformer):
-        raise ValueError(f"convention='megatron' is a formula for decoders; model={model!r} is none.")
+        raise ValueError(f"convention='megatron' is a formula for decoders; model={units.shortly(model)} is none.")
     if image is not None:
         raise ValueError(f"image={image!r}: {model.name} takes sequences of tokens; give seq=.")
     if precision == "fp32":
@@ -158,6 +160,17 @@ class Peak(Breakdown):
         """The name of the largest phase."""
         return max(self.phases, key=lambda name: int(self.phases[name]))
 
+    def __repr__(self) -> str:
+        """The table as text, and the phases under it."""
+        return f"{super().__repr__()}\n{_largest_phase(self.phases)}"
+
+    def to_json(self) -> str:
+        """JSON text as of a Breakdown, with the name of the largest "phase" and all "phases"."""
+        import json
+
+        phases = {name: json.loads(phase.to_json()) for name, phase in self.phases.items()}
+        return json.dumps({**json.loads(super().to_json()), "phase": self.phase, "phases": phases}, ensure_ascii=False)
+
 
 def training_peak(
     model,
@@ -179,13 +192,22 @@ def training_peak(
     (the embedding) and optimizer.
     """
     step, held, instants = _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach)
-    more = {"assumptions": _assumptions(step, foreach), "omitted": _BESIDE}
+    omitted = (*_BESIDE, _PATCH_SCRATCH) if step.vision else _BESIDE
+    more = {"assumptions": _assumptions(step, foreach), "omitted": omitted}
     phases = {}
     for name, (saved, gradients, temporaries) in instants.items():
         parts = held | {"activations": saved, "gradients": gradients, "temporaries": temporaries}
         phases[name] = _bytes(_live(parts), step.values, **more)
     largest = max(phases.values(), key=int)
-    return Peak(**{item.name: getattr(largest, item.name) for item in fields(Breakdown)}, phases=phases)
+    own = {item.name: getattr(largest, item.name) for item in fields(Breakdown)}
+    own["assumptions"] = (*largest.assumptions, _largest_phase(phases))
+    return Peak(**own, phases=phases)
+
+
+def _largest_phase(phases) -> str:
+    first, *others = sorted(phases, key=lambda name: -int(phases[name]))
+    rest = ", ".join(f"{name} {units.format_exact(int(phases[name]))} B" for name in others)
+    return f"The largest phase is {first}, with {units.format_exact(int(phases[first]))} B; the others: {rest}."
 
 
 _BESIDE = (
@@ -194,9 +216,17 @@ _BESIDE = (
     "The rounding, caching and fragmentation of a GPU's allocator.",
 )
 
+_PATCH_SCRATCH = (
+    "The scratch of oneDNN in the backward pass of the patch convolution on the CPU, which end_of_backward would need. "
+    "For patches of 16, 20 and 32 pixels it measured four times the weights of the convolution and one image, for each "
+    "thread; for 8, 10 and 14 next to nothing. At a batch of 1 or 2 of a small model it can be the peak: 1 to 26 % "
+    "above this number, in the cases measured."
+)
+
 
 def _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach):
     """(Tape of the step, what it holds from beginning to end, the largest instant of each phase)."""
+    units.flag(foreach, "foreach")
     states = _OPTIMIZER_STATES[units.choice(optimizer, "optimizer", _OPTIMIZER_STATES)]
     step = _tape(model, batch, seq, image, precision, attention, recompute)
     before, layer, after = map(tape.total, step.tensors)
@@ -283,8 +313,12 @@ def largest_batch(
             f"batch=1 of {model.name} needs {units.format_bytes(one)}, and {device.id} has "
             f"{units.format_bytes(device.memory_capacity)}: shorten seq, recompute, or share the model among ranks."
         )
-    # Every instant is linear in the batch, so their maximum is convex: Newton's steps from above never pass the answer.
-    batch = 1 + (device.memory_capacity - one) // (need(2) - one)
+    # From a batch of 2 on, every instant is linear in the batch, so their maximum is convex: Newton's steps from above
+    # never pass the answer.
+    two = need(2)
+    if two > device.memory_capacity:
+        return 1
+    batch = 2 + (device.memory_capacity - two) // (need(3) - two)
     while (over := need(batch) - device.memory_capacity) > 0:
         batch -= -(-over // (need(batch) - need(batch - 1)))
     return batch

@@ -51,6 +51,8 @@ class Recipe:
             if isinstance(value, float) and value != int(value):
                 raise ValueError(f"{name}={value!r} must be exact: an int, or a Fraction such as Fraction(1, 2).")
             object.__setattr__(self, name, int(value) if value == int(value) else value)
+        if not self.total:
+            raise ValueError("Recipe: every part takes 0 bytes per parameter; training keeps at least the weights.")
 
     @property
     def total(self):
@@ -114,6 +116,8 @@ def model_state(params, recipe="mixed-adamw", zero_stage: int = 0, ranks=1, offl
     parts that stay in the host's memory; they leave the total, and the view "host" counts them. Parts that take nothing
     are left out. Source of the stages: Rajbhandari et al., ZeRO, 2019.
     """
+    if hasattr(params, "parameters"):
+        raise ValueError(f"params={units.shortly(params)} is a model; this takes a count: give model.parameters().")
     if isinstance(params, Breakdown) and params.unit != "parameters":
         raise ValueError(f"params is in {params.unit}; this takes a count of parameters, or model.parameters().")
     params = units.count(int(params) if isinstance(params, Breakdown) else params, "params")
@@ -123,11 +127,7 @@ def model_state(params, recipe="mixed-adamw", zero_stage: int = 0, ranks=1, offl
         raise ValueError(f"zero_stage={zero_stage!r} must be 0 (none), 1, 2 or 3.")
     if ranks > params:
         raise ValueError(f"ranks={ranks} is more than params={params}: some ranks would hold nothing.")
-    if zero_stage and ranks == 1:
-        raise ValueError(f"zero_stage={zero_stage} shards over ranks, and ranks=1: say how many there are.")
-    offload = (offload,) if isinstance(offload, str) else tuple(offload)
-    for name in offload:
-        units.choice(name, "offload", _STATE)
+    offload = _names(offload, "offload", "('moment1', 'moment2')")
 
     share = -(-params // ranks)
     terms = {}
@@ -136,16 +136,46 @@ def model_state(params, recipe="mixed-adamw", zero_stage: int = 0, ranks=1, offl
         if each:
             count, letter = (share, "S") if name in _SHARDED[zero_stage] else (params, "N")
             terms[name] = (_ceiling(count * each), _per_parameter(each, letter))
+    for name in offload:
+        if units.choice(name, "offload", _STATE) not in terms:
+            raise ValueError(f"offload has {name!r}, and this recipe keeps none of it: it has {', '.join(terms)}.")
     values = {"N": params, "S": share}
     host = {name: term for name, term in terms.items() if name in offload}
     device = {name: term for name, term in terms.items() if name not in offload}
     if not device:
         raise ValueError(f"offload={offload!r} leaves nothing on the device: keep at least one of {', '.join(terms)}.")
-    said = (f"ZeRO stage {zero_stage} over {ranks} ranks.",) if zero_stage else ()
-    more = {"assumptions": said, "symbols": _STATE_SYMBOLS}
-    views = {"host": Breakdown.from_terms("B", host, values, **more)} if host else {}
+    said = (f"ZeRO stage {zero_stage}; ranks that share the state: {ranks}.",) if zero_stage else ()
+    views = {}
+    if host:
+        views["host"] = Breakdown.from_terms("B", host, values, assumptions=said, symbols=_STATE_SYMBOLS)
+        said += (_offloaded(views["host"]),)
     omitted = ("Activations, temporary buffers and the allocator's rounding.", *chosen.omitted)
-    return Breakdown.from_terms("B", device, values, omitted=omitted, views=views, **more)
+    return _State.from_terms(
+        "B", device, values, assumptions=said, omitted=omitted, symbols=_STATE_SYMBOLS, views=views
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _State(Breakdown):
+    """A Breakdown whose table names what lies in the host's memory."""
+
+    def __repr__(self) -> str:
+        table = super().__repr__()
+        return f"{table}\n{_offloaded(self.views['host'])}" if "host" in self.views else table
+
+
+def _offloaded(host: Breakdown) -> str:
+    parts = ", ".join(f"{name} {units.format_exact(value)} B" for name, value in host.parts.items())
+    return f"In the host's memory, not in the total: {parts}."
+
+
+def _names(value, argument: str, example: str) -> tuple:
+    """`value`, one name or several, as a tuple."""
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return tuple(value)
+    raise ValueError(f"{argument}={units.shortly(value)} must be a name or several, such as {example}.")
 
 
 _named = recipe  # inside `model_state` the argument has that name
@@ -182,9 +212,11 @@ def lora_parameters(model, rank, targets=("q", "k", "v", "out")) -> Breakdown:
     model_state(lora_parameters(model, 8), "mixed-adamw")`; "frozen-nf4" makes it QLoRA. Source: Hu et al., LoRA, 2021.
     """
     if not isinstance(model, models.Transformer):
-        raise ValueError(f"model={model!r} must be a models.Transformer; models.load('llama2-7b') gives one.")
+        raise ValueError(
+            f"model={units.shortly(model)} must be a models.Transformer; models.load('llama2-7b') gives one."
+        )
     rank = units.count(rank, "rank")
-    targets = (targets,) if isinstance(targets, str) else tuple(targets)
+    targets = _names(targets, "targets", "('q', 'v')")
     values = model.sizes() | {"r": rank}
     terms = {}
     for name in targets:
@@ -214,10 +246,13 @@ def kv_cache(model, batch=1, tokens=None, dtype="bf16", page_tokens=None) -> Bre
     """Bytes of the keys and values of `tokens` tokens (None: the model's context) in each of `batch` sequences.
 
     page_tokens: the cache comes in pages of so many tokens, and the part "waste" is the rest of each sequence's last
-    page (Kwon et al., PagedAttention, 2023). Key heads that serve several query heads are kept once.
+    page (Kwon et al., PagedAttention, 2023). Key heads that serve several query heads are kept once. A layer with a
+    sliding window keeps at most so many tokens.
     """
     if not isinstance(model, models.Transformer):
-        raise ValueError(f"model={model!r} must be a models.Transformer: only a decoder keeps keys and values.")
+        raise ValueError(
+            f"model={units.shortly(model)} must be a models.Transformer: only a decoder keeps keys and values."
+        )
     batch = units.count(batch, "batch")
     tokens = model.context if tokens is None else units.count(tokens, "tokens")
     if model.positions == "learned" and tokens > model.context:
@@ -226,24 +261,40 @@ def kv_cache(model, batch=1, tokens=None, dtype="bf16", page_tokens=None) -> Bre
         )
     each = precision.bytes_per_element(dtype)
     values = model.sizes() | {"B": batch, "T": tokens}
-    per_token = batch * model.layers * model.kv_width
-    half = precision.nbytes(per_token * tokens, dtype)
-    formula = _per_parameter(each, "B·T·L·k")
+    said = [f"Numbers in {precision.normalise(dtype)}."]
+    full, kept = "T·L", tokens * model.layers  # in one sequence, tokens times the layers that keep them
+    over, wasted = "W·L", 0
+    short = model.window_layers if model.window is not None and model.window < tokens else 0
+    if short:
+        values |= {"S": model.window, "Y": short}
+        full, kept = "(T·(L - Y) + S·Y)", kept - short * (tokens - model.window)
+        over = "(W·(L - Y) + Z·Y)"
+        said.append(
+            f"Layers with a sliding window of {model.window} tokens keep no more of them: {short} of {model.layers}."
+        )
+    number = batch * model.kv_width
+    half = precision.nbytes(number * kept, dtype)
+    formula = _per_parameter(each, f"B·{full}·k")
     terms = {"keys": (half, formula), "values": (half, formula)}
     if page_tokens is not None:
         size = units.count(page_tokens, "page_tokens")
         values["W"] = -tokens % size
-        both = 2 * precision.nbytes(per_token * (tokens + values["W"]), dtype)
-        terms["waste"] = (both - 2 * half, _per_parameter(2 * each, "B·W·L·k"))
-    return Breakdown.from_terms(
-        "B", terms, values, assumptions=(f"Numbers in {precision.normalise(dtype)}.",), symbols=_CACHE_SYMBOLS
-    )
+        wasted = values["W"] * (model.layers - short)
+        if short:
+            values["Z"] = -model.window % size
+            wasted += values["Z"] * short
+        both = 2 * precision.nbytes(number * (kept + wasted), dtype)
+        terms["waste"] = (both - 2 * half, _per_parameter(2 * each, f"B·{over}·k"))
+    return Breakdown.from_terms("B", terms, values, assumptions=said, symbols=_CACHE_SYMBOLS)
 
 
 _CACHE_SYMBOLS = {
     "B": "sequences in the batch",
     "T": "tokens in a sequence",
+    "S": "tokens that a layer with a sliding window keeps of a sequence",
     "W": "tokens that fit the last page of a sequence and are not there",
+    "Z": "tokens that fit the last page of a layer with a sliding window and are not there",
     "L": "layers",
+    "Y": "layers with a sliding window",
     "k": "width of all key heads, and of all value heads",
 }

@@ -273,8 +273,9 @@ class Tape:
         separate = model.dropout > 0 or not softmax == mask == m  # is what multiplies the values a storage of its own?
         operand = size(m, "BTq")
         self.op(extra=operand, change=operand - size(self.m, "BTq"))
-        values = operand + size(m, "BTTh") if separate else operand
-        self.op({"attention.values": values}, extra=operand + size(m, "BTTh"), change=size(m, "BTTh"))
+        keys, values = self._kept_keys_and_values(m)
+        saved = values + size(m, "BTTh") if separate else values
+        self.op({"attention.values": saved}, extra=operand + size(m, "BTTh"), change=size(m, "BTTh"))
         self._convert(m, mask)
         if model.dropout:
             self.op({"attention.values": size(mask, "BTTh")}, extra=size(mask, "BTTh"))
@@ -283,11 +284,22 @@ class Tape:
         self._convert(softmax, m)
         self.op(extra=size(m, "BTTh"))  # the scale
         both = operand + operand
-        self.op({"attention.scores": both}, extra=both, change=both - size(m, "BTTh"))
+        self.op({"attention.scores": operand + keys}, extra=both, change=both - size(m, "BTTh"))
         used = size(m, "BTq", "BTq", "BTq")
         narrow = size(self.m, "BTq", "BTk", "BTk")  # the gradients of k and v add up over the heads that they serve
         if used.value != narrow.value:
             self.op(extra=narrow, change=narrow - used)
+
+    def _kept_keys_and_values(self, m) -> tuple[Amount, Amount]:
+        """Storages of the keys and values that the products keep: copies, or views where one sequence needs no copy."""
+        size, copy = self.size, self.size(m, "BTq")
+        if self.values["B"] > 1:
+            return copy, copy
+        if self.attention == "eager" and self.values["g"] == 1:  # one head, expanded to all; a cast would copy it
+            return copy if self.cast else size(m, "BTk"), size(m, "BTk")
+        if self.attention == "sdpa" and self.m == 4 and not self.vision and not self.rotary:
+            return copy, size(m, "BTq", "BTk", "BTk")  # the view keeps the queries and keys of one tensor alive
+        return copy, copy
 
     def _convert(self, old, new) -> None:
         if old != new:
@@ -309,7 +321,9 @@ class Tape:
         size = self.size
         loss = size(4, "BTV")  # in fp32 whatever the precision
         self.op(extra=loss, change=loss)
-        self.op({"loss": loss + size(8, "BT") + size(4, "")}, extra=loss)  # log-softmax, shifted labels, their weight
+        # shifting drops the first of T + 1 labels; in one sequence the rest is contiguous, and no copy is made
+        labels = size(8, "BT") if self.values["B"] > 1 else size(8, "BT", "B")
+        self.op({"loss": loss + labels + size(4, "")}, extra=loss)  # log-softmax, labels, the sum of their weights
         if self.m != 4:
             self.op(extra=size(self.m, "BTV"), change=size(self.m - 4, "BTV"))
         self.linear("head", "d", "V", bias=False)
@@ -362,9 +376,11 @@ class Tape:
         if self.attention == "eager" or not self.model.dropout or m == 4:
             return NOTHING
         held = size(m, "BTq", "BTk", "BTk", "BTq", "BTTh")  # operands, output and weights, as they come and go
-        held += size(4, "BTq", "BTk", "BTk", "BTq", "BTq")  # operands, scaled queries and output in fp32
+        held += size(4, "BTq", "BTk", "BTq")  # queries, keys and output in fp32
         if self.values["q"] != self.values["k"]:
-            held += size(4, "BTq")  # keys for every query head
+            held += size(4, "BTk", "BTq")  # values, and keys for every query head
+        if self.values["B"] > 1:  # what is saved then is a copy of scaled queries and of values
+            held += size(4, "BTq") if self.values["q"] != self.values["k"] else size(4, "BTq", "BTk")
         if not self.vision:
             held += size(4, "TT")  # the causal mask
         if self.cast:  # the normed input, and what was rotated
@@ -416,7 +432,7 @@ def _refuse_other_families(model) -> None:
     if isinstance(model, models.VisionTransformer):
         return
     if not isinstance(model, models.Transformer):
-        raise ValueError(f"model={model!r}: what autograd saves for it is not described. {served}.")
+        raise ValueError(f"model={units.shortly(model)}: what autograd saves for it is not described. {served}.")
     same = (model.experts, model.block_norms, model.head_bias, model.position_offset) == (1, 2, False, 0)
     as_llama = (model.norm, model.positions, model.gated_mlp, model.activation) == ("rmsnorm", "rotary", True, "silu")
     as_gpt2 = (model.norm, model.positions, model.gated_mlp) == ("layernorm", "learned", False)

@@ -1,5 +1,8 @@
 """Model state, LoRA, the KV cache and Korthikanti's formula; `test_memory_truth.py` has what PyTorch really does."""
 
+import html
+import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -7,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.accounting import hardware, memory, models
+from course_lib.accounting import hardware, memory, models, units
 from course_lib.accounting.memory import Recipe, activations, kv_cache, model_state, training_peak
 from course_lib.accounting.models import Transformer, VisionTransformer
 
@@ -113,12 +116,52 @@ def test_more_stages_never_hold_more():
     assert len(set(held)) == 4
 
 
+@pytest.mark.parametrize("stage", [1, 2, 3])
+def test_one_rank_holds_everything(stage):
+    assert model_state(1e9, zero_stage=stage) == model_state(1e9)
+
+
 def test_offload_moves_parts_to_the_host():
     whole = model_state(1e9)
     state = model_state(1e9, offload=("master", "moment1", "moment2"))
     assert list(state.parts) == ["weights", "grads"]
     assert int(state) + int(state["host"]) == int(whole)
     assert list(model_state(1e9, offload="master")["host"].parts) == ["master"]
+
+
+def test_every_text_of_an_offloaded_state_says_what_the_host_holds():
+    state = model_state(1e9, zero_stage=1, ranks=3, offload=("master", "moment2"))
+    for text in (state.explain(), repr(state), state.to_json(), state._repr_html_()):
+        digits = re.sub(r"(?<=\d)\s(?=\d)", "", text)
+        assert "host's memory" in html.unescape(digits)
+        assert digits.count("1333333336 B") >= 2  # ⌈1e9/3⌉ · 4
+    assert "host" not in repr(model_state(1e9))
+
+
+def test_every_text_of_a_peak_names_the_largest_phase_and_the_others():
+    peak = training_peak(GPT2, seq=64)
+    said = peak.assumptions[-1]
+    assert said.startswith(f"The largest phase is {peak.phase}")
+    assert [name for name, phase in peak.phases.items() if f"{name} {units.format_exact(int(phase))} B" in said] == [
+        name for name in peak.phases if name != peak.phase
+    ]
+    assert said in peak.explain()
+    assert said in repr(peak)
+    read = json.loads(peak.to_json())
+    assert read["phase"] == peak.phase
+    assert {name: phase["total"] for name, phase in read["phases"].items()} == {
+        name: int(phase) for name, phase in peak.phases.items()
+    }
+    assert said in read["assumptions"]
+
+
+@pytest.mark.parametrize("call", [activations, training_peak])
+def test_a_model_without_dropout_is_said_to_have_none(call):
+    def says(model):
+        return any(sentence.startswith("No dropout:") for sentence in call(model, seq=64).assumptions)
+
+    assert says(GPT2)
+    assert not says(replace(GPT2, dropout=0.1))
 
 
 def test_a_breakdown_of_parameters_counts_as_its_total():
@@ -181,9 +224,9 @@ def test_korthikanti_full_recompute_keeps_two_bytes_of_each_input():
 
 
 def test_activations_are_linear_in_the_batch_up_to_what_is_shared():
-    one, two, three = (int(activations(LLAMA, batch=batch, seq=1024)) for batch in (1, 2, 3))
-    assert three - two == two - one
-    assert 2 * one > two  # rotation and the label's weight are there once
+    two, three, four = (int(activations(LLAMA, batch=batch, seq=1024)) for batch in (2, 3, 4))
+    assert four - three == three - two
+    assert 2 * two > four  # rotation and the label's weight are there once
 
 
 @given(batch=st.integers(1, 64), seq=st.integers(1, 1024), recompute=st.sampled_from(["selective", "full"]))
@@ -221,6 +264,9 @@ def test_explanations_evaluate_to_their_numbers():
         training_peak(GPT2, batch=2, seq=128),
         training_peak(VIT, batch=2, recompute="full"),
         kv_cache(LLAMA, batch=3, tokens=1000, page_tokens=16),
+        kv_cache(replace(LLAMA, window=100, window_layers=5), batch=3, tokens=1000, page_tokens=16),
+        activations(GPT2, batch=1, seq=128),
+        activations(replace(GPT2, dropout=0.1), batch=1, seq=128, attention="sdpa"),
         memory.lora_parameters(LLAMA, 4),
     ]
     for result in results:
@@ -267,6 +313,22 @@ def test_pages_hold_the_cache_and_waste_less_than_one_each(tokens, page, batch):
     assert int(paged) - paged["waste"] == int(cache)
 
 
+@given(tokens=st.integers(1, 600), page=st.integers(1, 40), window=st.integers(1, 500), layers=st.integers(1, 32))
+def test_windows_keep_pages_of_at_most_so_many_tokens(tokens, page, window, layers):
+    """Handed out token by token, layer by layer."""
+    model = replace(LLAMA, window=window, window_layers=layers)
+    kept = taken = 0
+    for layer in range(LLAMA.layers):
+        held = [at for at in range(tokens) if layer >= layers or at >= tokens - window]
+        kept += len(held)
+        taken += page * len({at // page for at in range(len(held))})
+    cache, paged = kv_cache(model, tokens=tokens), kv_cache(model, tokens=tokens, page_tokens=page)
+    assert int(cache) == kept * int(kv_cache(replace(LLAMA, layers=1), tokens=1))
+    assert cache["keys"] == cache["values"] == paged["keys"]
+    assert int(paged) == taken * int(kv_cache(replace(LLAMA, layers=1), tokens=1))
+    assert any("sliding window" in sentence for sentence in cache.assumptions) == (window < tokens)
+
+
 def test_a_cache_of_blocks_counts_their_scales():
     assert int(kv_cache(LLAMA, tokens=64, dtype="mxfp8")) * 32 == int(kv_cache(LLAMA, tokens=64, dtype="int8")) * 33
 
@@ -277,7 +339,8 @@ def test_a_cache_of_blocks_counts_their_scales():
 @given(
     gigabytes=st.floats(3, 200),
     seq=st.integers(1, 1024),
-    model=st.sampled_from([GPT2, replace(GPT2, vocab=50), replace(LLAMA, layers=2, vocab=5000)]),
+    model=st.sampled_from([GPT2, replace(GPT2, dropout=0.1), replace(LLAMA, layers=2, vocab=5000, dropout=0.1)]),
+    attention=st.sampled_from(["eager", "sdpa"]),
     recompute=st.sampled_from(["none", "full"]),
     precision=st.sampled_from(["fp32", "amp-bf16"]),
 )
@@ -303,7 +366,20 @@ def test_the_largest_batch_fits_and_the_next_does_not(gigabytes, **step):
         (lambda: model_state(0), ["params=0", "at least 1"]),
         (lambda: model_state(1e9, "mixed-adam"), ["recipe='mixed-adam'", "Did you mean 'mixed-adamw'"]),
         (lambda: model_state(1e9, zero_stage=4), ["zero_stage=4", "0 (none), 1, 2 or 3"]),
-        (lambda: model_state(1e9, zero_stage=1), ["zero_stage=1", "ranks=1"]),
+        (lambda: model_state(GPT2), ["params=Transformer 'gpt2'", "model.parameters()"]),
+        (lambda: model_state(10, Recipe(0, 0)), ["Recipe", "0 bytes per parameter", "weights"]),
+        (lambda: model_state(1e9, offload=None), ["offload=None", "moment1"]),
+        (lambda: model_state(1e9, offload=1), ["offload=1", "moment1"]),
+        (lambda: model_state(1e9, "fp32-sgd", offload="master"), ["'master'", "weights, grads."]),
+        (lambda: memory.lora_parameters(LLAMA, 8, None), ["targets=None", "'q'"]),
+        (lambda: memory.lora_parameters(VIT, 8), ["model=VisionTransformer 'vit-b-16' must"]),
+        (lambda: kv_cache(VIT), ["model=VisionTransformer 'vit-b-16' must"]),
+        (lambda: activations(models.load("resnet-50")), ["model=ConvNet 'resnet-50':"]),
+        (lambda: activations(VIT, convention="megatron"), ["model=VisionTransformer 'vit-b-16' is none"]),
+        (lambda: activations(GPT2, precision=0), ["precision=0", "fp32"]),
+        (lambda: activations(GPT2, precision=[]), ["precision=[]", "fp32"]),
+        (lambda: training_peak(GPT2, foreach=1), ["foreach=1", "True or False"]),
+        (lambda: memory.largest_batch(GPT2, "a100-80-sxm", foreach=None), ["foreach=None", "True or False"]),
         (lambda: model_state(10, zero_stage=1, ranks=11), ["ranks=11", "params=10"]),
         (lambda: model_state(1e9, offload="momentum"), ["offload='momentum'", "moment1"]),
         (lambda: model_state(1e9, "frozen-bf16", offload="weights"), ["leaves nothing on the device"]),

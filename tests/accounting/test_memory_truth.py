@@ -6,6 +6,8 @@ MemTracker under fake tensors. The configurations are written out twice, in the 
 
 import contextlib
 import gc
+from dataclasses import replace
+from itertools import accumulate
 
 import pytest
 
@@ -222,11 +224,12 @@ FAMILIES = {
 @pytest.mark.parametrize("precision", ["fp32", "amp-bf16", "bf16"])
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize("batch", [1, 3])  # in one sequence, much that is copied otherwise is a view
 @pytest.mark.parametrize("name", FAMILIES)
-def test_activations_equal_what_autograd_saves(name, dropout, attention, precision):
+def test_activations_equal_what_autograd_saves(name, batch, dropout, attention, precision):
     family, shape = FAMILIES[name]
     build, ours = family(**shape, dropout=dropout)
-    batch, seq = 3, None if family is vit else 40
+    seq = None if family is vit else 40
     model = prepare(build, attention, precision, "none")
     saved = saved_for_backward(model, inputs_for(model, batch, seq), precision)
     counted = memory.activations(ours, batch=batch, seq=seq, precision=precision, attention=attention)
@@ -235,10 +238,11 @@ def test_activations_equal_what_autograd_saves(name, dropout, attention, precisi
 
 @pytest.mark.parametrize("precision", ["fp32", "amp-bf16", "bf16"])
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
+@pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("family", [gpt2, llama, vit])
-def test_checkpointed_activations_equal_what_autograd_saves(family, attention, precision):
+def test_checkpointed_activations_equal_what_autograd_saves(family, batch, attention, precision):
     build, ours = family(layers=4)
-    batch, seq = 3, None if family is vit else 40
+    seq = None if family is vit else 40
     model = prepare(build, attention, precision, "full")
     saved = saved_for_backward(model, inputs_for(model, batch, seq), precision)
     counted = memory.activations(ours, batch=batch, seq=seq, precision=precision, attention=attention, recompute="full")
@@ -249,8 +253,12 @@ def test_checkpointed_activations_equal_what_autograd_saves(family, attention, p
 
 @pytest.mark.parametrize("precision", ["fp32", "amp-bf16", "bf16"])
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("family", [gpt2, llama, vit])
-def test_selective_recompute_equals_a_checkpoint_around_the_attention_core(family, attention, precision, monkeypatch):
+def test_selective_recompute_equals_a_checkpoint_around_the_attention_core(
+    family, batch, dropout, attention, precision, monkeypatch
+):
     from torch.utils.checkpoint import checkpoint
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
@@ -265,8 +273,8 @@ def test_selective_recompute_equals_a_checkpoint_around_the_attention_core(famil
         monkeypatch.setattr(module, "eager_attention_forward", checkpointed)
     else:
         monkeypatch.setitem(ALL_ATTENTION_FUNCTIONS, "sdpa", checkpointed)
-    build, ours = family()
-    batch, seq = 3, None if family is vit else 40
+    build, ours = family(dropout=dropout)
+    seq = None if family is vit else 40
     options = {"precision": precision, "attention": attention, "recompute": "selective"}
     model = prepare(build, attention, precision, "none")
     inputs = inputs_for(model, batch, seq)
@@ -311,6 +319,13 @@ PEAKS = [
     *((SHORT[name], "fp32", "eager", 0.0, "none", optimizer)
       for name in SHORT for optimizer in ("adamw", "sgd", "sgd-momentum")),
     *((LOSS[name], "fp32", "eager", 0.1, recompute, "sgd-momentum") for name in LOSS for recompute in ("none", "full")),
+]  # fmt: skip
+
+# one sequence: views where more sequences need copies, and heads that are wider together than the model
+PEAKS += [
+    ((family, {"d": 128, "f": 256, "vocab": 200, **shape}, 1, 256), precision, "sdpa", 0.1, recompute, "adamw")
+    for family, shape in ((gpt2, {}), (llama, {"head_dim": 64}), (llama, {"head_dim": 64, "kv_heads": 4}))
+    for precision in ("fp32", "amp-bf16", "bf16") for recompute in ("none", "full")
 ]  # fmt: skip
 
 
@@ -366,6 +381,33 @@ def test_optimizer_phase_in_other_precisions(family, precision):
     assert phase["weights"] == bytes_of(model.parameters())
     assert phase["gradients"] == bytes_of(parameter.grad for parameter in model.parameters())
     assert phase["optimizer_state"] == bytes_of(moments)
+
+
+def backward_of_patch_convolution(width, image, patch) -> int:
+    """Peak that the backward pass of a patch convolution of one image adds, alone, by the profiler's memory events."""
+    from torch.profiler import ProfilerActivity, profile
+
+    convolution = torch.nn.Conv2d(3, width, patch, patch)
+    tokens = convolution(torch.randn(1, 3, image, image)).flatten(2).transpose(1, 2)
+    gradient = torch.randn(tokens.shape)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recording:
+        tokens.backward(gradient)
+    events = [event for event in recording.profiler.kineto_results.events() if event.name() == "[memory]"]
+    return max(accumulate(event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())))
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_the_scratch_of_a_patch_convolution_is_all_that_a_small_vision_model_leaves_out(optimizer):
+    width, image, patch = 192, 160, 16
+    shape = {"layers": 1, "d": width, "heads": 3, "f": 768, "image": image, "patch": patch}
+    ours, truth = peaks_of(((vit, shape, 1, None), "fp32", "eager", 0.0, "none", optimizer))
+    output, weights = 4 * width * (image // patch) ** 2, 4 * width * 3 * patch**2
+    scratch = (
+        backward_of_patch_convolution(width, image, patch) - output - 2 * weights
+    )  # we count a copy of the weights
+    end = int(ours.phases["end_of_backward"]) + scratch
+    assert max(end, int(ours)) == pytest.approx(truth, rel=0.01)
+    assert any("patch convolution" in sentence for sentence in ours.omitted)
 
 
 def mem_tracker_peak(case) -> int:
@@ -425,3 +467,27 @@ def test_kv_cache_equals_a_real_dynamic_cache(kv_heads):
         model(input_ids=torch.ones(3, 37, dtype=torch.long), past_key_values=cache, use_cache=True)
     held = bytes_of(tensor for layer in cache.layers for tensor in (layer.keys, layer.values))
     assert int(memory.kv_cache(ours, batch=3, tokens=37)) == held
+
+
+@pytest.mark.parametrize("tokens", [5, 12, 13, 40])
+def test_kv_cache_of_windows_equals_a_real_static_cache(tokens):
+    """Gemma 3 of six layers, five of which look back on 12 tokens."""
+    config = transformers.Gemma3TextConfig(
+        num_hidden_layers=6,
+        hidden_size=48,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=16,
+        intermediate_size=64,
+        vocab_size=300,
+        sliding_window=12,
+        layer_types=["sliding_attention"] * 5 + ["full_attention"],
+    )
+    model = transformers.Gemma3ForCausalLM(config).eval().to(torch.bfloat16)
+    cache = transformers.StaticCache(config=config, max_cache_len=tokens)
+    with torch.no_grad():
+        model(input_ids=torch.ones(3, tokens, dtype=torch.long), past_key_values=cache, use_cache=True)
+    held = bytes_of(tensor for layer in cache.layers for tensor in (layer.keys, layer.values))
+    _, ours = llama(layers=6, head_dim=16)
+    ours = replace(ours, window=12, window_layers=5)
+    assert int(memory.kv_cache(ours, batch=3, tokens=tokens)) == held
