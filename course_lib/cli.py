@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     record.add_argument("--only", nargs="+", metavar="NAME", help="experiments to record (default: all)")
     record.add_argument("--out", metavar="FILE", help="file to write (default: the course's own folder of recordings)")
+    record.add_argument("--quick", action="store_true", help="few repeats, to try the recorder out")
     record.add_argument("--check", metavar="FILE", help="measure nothing; check that FILE is a valid recording")
 
     command("progress", _progress, "Show what you have done and how good your guesses were.")
@@ -110,7 +111,9 @@ def _record(arguments) -> int:
     if arguments.check:
         print(recorder.check(arguments.check))
         return 0
-    path, complete = recorder.record(on=arguments.on, only=arguments.only, out=arguments.out)
+    path, complete = recorder.record(
+        on=arguments.on, only=arguments.only, out=arguments.out, quick=arguments.quick, apart=True
+    )
     print(f"recorded in {path}")
     return 0 if complete else 130
 

@@ -371,10 +371,13 @@ class Tape:
         return stream + self.size(4, "BTTh") if weights else stream
 
     def _copies(self) -> Amount:
-        """What the forward pass of attention holds beside what it saves, in the CPU's kernel without fusion."""
+        """What the forward pass of attention holds beside what it saves, where the scores are written out."""
         size, m = self.size, self.m
-        if self.attention == "eager" or not self.model.dropout or m == 4:
+        eager = self.attention == "eager"
+        if self.cast if eager else not self.model.dropout:
             return NOTHING
+        if eager or m == 4:  # the output in two layouts, and the operands that were copied
+            return size(m, "BTq", "BTq") + (size(m, "BTq", "BTk", "BTk") if self.values["B"] > 1 else NOTHING)
         held = size(m, "BTq", "BTk", "BTk", "BTq", "BTTh")  # operands, output and weights, as they come and go
         held += size(4, "BTq", "BTk", "BTq")  # queries, keys and output in fp32
         if self.values["q"] != self.values["k"]:

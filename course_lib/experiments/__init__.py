@@ -26,15 +26,24 @@ def run(name: str, on: str = "auto", quick: bool = True) -> Result:
 
     on: "cpu", "cuda", or "auto" (the GPU if torch sees one). quick: few repeats (seconds); else many, with a progress
     bar. Stopping a run returns what was measured until then. Without a kept profile (`course doctor`) a quick one is
-    measured first and stays in memory. In a kernel without torch, "auto" gives a recording, marked as `replayed`.
-    Unavailable (a ValueError) without torch or CUDA where they are asked for, or with neither torch nor a recording.
+    measured first and stays in memory. Where this machine cannot run it (no torch in the kernel, or no GPU where one is
+    needed), "auto" gives a recording, marked as `replayed`. Unavailable (a ValueError) without torch or
+    CUDA where they are asked for, or with neither torch nor a recording.
     """
-    from course_lib.experiments import experiment, registry, timing
+    from course_lib.experiments import experiment, registry
     from course_lib.experiments.progress import bar
 
-    if on == "auto" and recorded(name) and not timing.has_torch():
+    found = registry.get(name)
+    if on == "auto" and recorded(name) and not _measurable(found):
         return load(name)
-    return experiment.run(registry.get(name), on, quick, iter if quick else bar(name))
+    return experiment.run(found, on, quick, iter if quick else bar(name))
+
+
+def _measurable(found) -> bool:
+    """Whether this machine can run an experiment: with torch, and with a GPU where it needs one."""
+    from course_lib.experiments import timing
+
+    return timing.has_torch() and not (found.gpu_only and timing.resolve_on("auto") == "cpu")
 
 
 def here(on: str = "auto"):

@@ -53,7 +53,9 @@ class Comparison:
             del columns["recorded"]
 
         def cell(row, key):
-            return f"{row[key]:.2f}" if key == "ratio" else quantity(row[key], self.unit)
+            if key == "ratio" and row[key] is not None:
+                return f"{row[key]:.2f}"
+            return quantity(row[key], self.unit)
 
         headings = ["case", *columns.values()]
         cells = [[row["case"], *(cell(row, key) for key in columns)] for row in self.rows]
@@ -89,7 +91,7 @@ def compare(result: Result, recorded: Result | str | None = None) -> Comparison:
             measured=None if result.replayed else measured,
             recorded=other.get(case),
             data_centre=data_centre.get(case),
-            ratio=measured / result.prediction[case],
+            ratio=measured / result.prediction[case] if result.prediction[case] else None,
         )
         for case, measured in result.measured.items()
     )
@@ -109,7 +111,8 @@ def compare(result: Result, recorded: Result | str | None = None) -> Comparison:
 def _machine(result: Result) -> str:
     p = result.provenance
     threads = "" if p["on"] == "cuda" else f", {p['threads']} thread{'s' if p['threads'] != 1 else ''}"
-    return f"{result.device['name']}{threads}, {p['dtype']}, PyTorch {p['torch']}, {p['date']}"
+    dtype = f", {p['dtype']}" if p["dtype"] else ""
+    return f"{result.device['name']}{threads}{dtype}, PyTorch {p['torch']}, {p['date']}"
 
 
 def _given(name: str, recorded) -> Result:

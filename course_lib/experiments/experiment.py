@@ -1,19 +1,22 @@
 """The one shape of every experiment, and how one is run.
 
-An experiment is a list of cases. A case says what it counts (`roofline.Op`s: FLOPs, bytes, calls), from which the
-prediction follows without torch on any device, and builds the call that is timed. The experiment turns the timed cases
-into the rows of its table.
+An experiment is a list of cases. Most cases say what they count (`roofline.Op`s: FLOPs, bytes, calls), from which the
+prediction follows without torch on any device, and build the call that is timed; others observe a quantity themselves
+(bytes that a step allocates, a rate) and predict it in their own way. The experiment turns the measured cases into the
+rows of its table.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from course_lib.accounting import hardware, roofline, units
 from course_lib.experiments import machine, profile, timing
 from course_lib.experiments.bench import Bench
+from course_lib.experiments.errors import Unavailable, in_one_line
 from course_lib.experiments.result import Column, Result, frozen
-from course_lib.experiments.timing import Timing
+from course_lib.experiments.timing import Repeats
 
 LARGE_CACHE = 64 * 10**6  # B; the smallest set of operands that is meant to exceed the caches
 UNSTATED_OVERHEAD = 5e-6  # s; a call on a GPU that needs less than this by the roofline is ruled by its overhead
@@ -21,19 +24,33 @@ UNSTATED_OVERHEAD = 5e-6  # s; a call on a GPU that needs less than this by the 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to time.
+    """One thing to measure, in one of two ways: timed (`build`), or observed (`observe`).
 
     name: short and the same on every device, so that a recording can stand beside a live run. call: what runs, with its
     sizes. ops: all work of the case; their `calls` say how many framework calls. build: makes, from a Bench, the
     function that is timed. share: how much of the case one run of that function does (2 of 8 equal passes: 1/4); its
-    time is divided by it.
+    time is divided by it. gradients: whether autograd is on while it runs. observe: measures, with a Bench and for
+    about so many seconds, and gives every repeat of the quantity; autograd is on. Either raises Unavailable where the
+    machine lacks what the case needs (a compiler): the case is then left out, and a note says why. expect: device ->
+    the predicted value of the quantity, None where nothing predicts it; without it, the roofline's seconds for `ops`.
+    facts: further values of the row, by the key of their column.
     """
 
     name: str
     call: str
-    ops: tuple[roofline.Op, ...]
-    build: Callable[[Bench], Callable[[], object]]
+    ops: tuple[roofline.Op, ...] = ()
+    build: Callable[[Bench], Callable[[], object]] | None = None
     share: float = 1.0
+    gradients: bool = False
+    observe: Callable[[Bench, float], Sequence[float]] | None = None
+    expect: Callable[[hardware.Device], float | None] | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if (self.build is None) == (self.observe is None):
+            raise ValueError(
+                f"Case {self.name!r} must have exactly one of build (timed) and observe (measures itself)."
+            )
 
     @property
     def flops(self) -> int:
@@ -53,9 +70,11 @@ class Case:
         return self.flops / self.bytes
 
     def predict(self, device: hardware.Device) -> float | None:
-        """Seconds on `device`; None where the data sheet cannot tell: the calls are so small that their unstated
-        overhead decides.
+        """The quantity on `device`, seconds unless `expect` says otherwise; None where the data sheet cannot tell: the
+        calls are so small that their unstated overhead decides.
         """
+        if self.expect:
+            return self.expect(device)
         seconds = roofline.predict_seconds(self.ops, device=device)
         if device.kind == "gpu" and not device.call_overhead and seconds / self.calls < UNSTATED_OVERHEAD:
             return None
@@ -85,12 +104,13 @@ class Experiment:
     columns: tuple[Column, ...]
     quantity: str
     cases: Callable[[hardware.Device, bool], tuple[Case, ...]]
-    table: Callable[[Sequence[Case], Mapping[str, Timing], hardware.Device], list[dict]]
+    table: Callable[[Sequence[Case], Mapping[str, Repeats], hardware.Device], list[dict]]
     predict: Callable[[Sequence[Case], hardware.Device], dict[str, float | None]]
     plot: Callable[[Result], object]
     quick_seconds: float = 0.15  # time for one case
     full_seconds: float = 1.0
     on_gpu: str = ""  # what is different on a GPU, in a few words
+    gpu_only: str = ""  # one sentence that says why a processor has nothing to show here; "" where it has
     method: tuple[str, ...] = ()
 
 
@@ -106,29 +126,58 @@ def repeated(op: roofline.Op, calls: int) -> roofline.Op:
     return replace(op, flops=op.flops * calls, bytes=op.bytes * calls, calls=op.calls * calls)
 
 
-def run(experiment: Experiment, on: str = "auto", quick: bool = True, progress=iter) -> Result:
-    """Run `experiment` here and now; prints nothing. An interrupt returns what was measured until then."""
+def run(
+    experiment: Experiment, on: str = "auto", quick: bool = True, progress=iter, budget: float | None = None
+) -> Result:
+    """Run `experiment` here and now; prints nothing. An interrupt returns what was measured until then.
+
+    budget: seconds for all cases together, as the recorder gives. Cases then get less time each, those that would start
+    later are left out, and one that fails is left out with its reason, so that the others are not lost with it.
+    """
     on = timing.resolve_on(on)
+    if on == "cpu" and experiment.gpu_only:
+        raise Unavailable(experiment.gpu_only)
     torch = timing.need_torch()
     device, profile_note = profile.current(on)
     bench = Bench.on_device(torch, on)
     cases, timings, interrupted = experiment.cases(device, quick), {}, False
     start = machine.Clock.now()
     seconds, at_least = (experiment.quick_seconds, 3) if quick else (experiment.full_seconds, 10)
-    with torch.inference_mode():
-        for case in progress(cases):
-            try:
-                timed = timing.measure(case.build(bench), seconds=seconds, at_least=at_least)
-            except KeyboardInterrupt:
-                interrupted = True
-                break
-            timings[case.name] = timed.scaled(1 / case.share)
-            interrupted = timed.interrupted
-            if interrupted:
-                break
+    if budget:
+        seconds = min(seconds, 0.6 * budget / len(cases))  # the rest is for building the cases
+    begun, too_large, left_out = time.monotonic(), [], {}
+    for case in progress(cases):
+        if budget and time.monotonic() - begun > budget:
+            left_out[case.name] = f"The {budget:.0f} s for this experiment were over."
+            continue
+        try:
+            with torch.inference_mode(case.build is not None and not case.gradients):
+                timed = _measure(case, bench, seconds, at_least)
+        except KeyboardInterrupt:
+            interrupted = True
+            break
+        except Unavailable as reason:
+            left_out[case.name] = in_one_line(reason)
+            continue
+        except Exception as problem:
+            if _out_of_memory(problem):
+                too_large.append(case.name)
+            elif budget:
+                left_out[case.name] = in_one_line(problem)
+            else:
+                raise
+            continue
+        timings[case.name] = timed
+        interrupted = timed.interrupted
+        if interrupted:
+            break
     others = start.used_by_others()
-    if not timings:
+    if not timings and interrupted:
         raise KeyboardInterrupt
+    if not timings and left_out:
+        raise Unavailable(f"{experiment.name}: nothing could be measured. {' '.join(_sentences(left_out))}")
+    if not timings:
+        raise Unavailable(f"{experiment.name}: no case fits into the memory of this machine.")
     timed = [case for case in cases if case.name in timings]
     predicted = experiment.predict(timed, device)
     return Result(
@@ -138,7 +187,7 @@ def run(experiment: Experiment, on: str = "auto", quick: bool = True, progress=i
         quantity=experiment.quantity,
         rows=tuple(units.FrozenDict(row) for row in experiment.table(timed, timings, device)),
         prediction=units.FrozenDict(predicted),
-        raw=units.FrozenDict({name: timed.seconds for name, timed in timings.items()}),
+        raw=units.FrozenDict({name: timed.values for name, timed in timings.items()}),
         device=frozen(profile.entry(device)),
         provenance=frozen(
             {
@@ -151,14 +200,32 @@ def run(experiment: Experiment, on: str = "auto", quick: bool = True, progress=i
                 "used_by_others": others,
                 "profile": profile_note,
                 "method": list(experiment.method),
-                "notes": _notes(on, timings, cases, interrupted, others),
+                "notes": _notes(on, timings, cases, too_large, left_out, interrupted, others),
             }
         ),
     )
 
 
+def _measure(case: Case, bench: Bench, seconds: float, at_least: int) -> timing.Repeats:
+    if case.observe:
+        return Repeats(tuple(float(value) for value in case.observe(bench, seconds)))
+    return timing.measure(case.build(bench), seconds=seconds, at_least=at_least).scaled(1 / case.share)
+
+
+def _out_of_memory(problem: BaseException) -> bool:
+    """Whether torch or Python ran out of memory: the GPU's allocator has a class of its own, the CPU's only says so."""
+    words = ("out of memory", "not enough memory", "can't allocate memory")
+    return isinstance(problem, MemoryError) or any(word in str(problem).lower() for word in words)
+
+
 def _notes(
-    on: str, timings: Mapping[str, Timing], cases: Sequence[Case], interrupted: bool, others: float | None
+    on: str,
+    timings: Mapping[str, Repeats],
+    cases: Sequence[Case],
+    too_large: Sequence[str],
+    left_out: Mapping[str, str],
+    interrupted: bool,
+    others: float | None,
 ) -> list[str]:
     """What a reader of the numbers has to know."""
     notes = []
@@ -174,12 +241,23 @@ def _notes(
             f"The last-level cache of this machine holds {units.format_bytes(cache)}: "
             "part of what is meant to come from memory comes from it."
         )
+    if too_large:
+        notes.append(f"Left out, because this machine has not the memory for them: {', '.join(too_large)}.")
+    notes += _sentences(left_out)
     if interrupted:
         notes.append(f"Interrupted: {len(timings)} of {len(cases)} cases were measured.")
     return notes
 
 
-def rows_by_case(cases: Sequence[Case], timings: Mapping[str, Timing], device: hardware.Device) -> list[dict]:
+def _sentences(left_out: Mapping[str, str]) -> list[str]:
+    """One sentence for each reason, with all cases that it left out."""
+    reasons: dict[str, list[str]] = {}
+    for case, reason in left_out.items():
+        reasons.setdefault(reason, []).append(case)
+    return [f"Left out ({', '.join(cases)}): {reason}" for reason, cases in reasons.items()]
+
+
+def rows_by_case(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
     """One row for each case with the columns `CASE_COLUMNS`."""
     rows = []
     for case in cases:
@@ -199,7 +277,7 @@ def rows_by_case(cases: Sequence[Case], timings: Mapping[str, Timing], device: h
                 "q1": first,
                 "q3": third,
                 "attained": case.flops / timed.median,
-                "repeats": len(timed.seconds),
+                "repeats": len(timed.values),
             }
         )
     return rows
@@ -222,6 +300,42 @@ CASE_COLUMNS = (
 )
 
 
-def seconds_by_case(cases: Sequence[Case], device: hardware.Device) -> dict[str, float | None]:
-    """case -> predicted seconds, None where the data sheet cannot tell."""
+def quantity_columns(heading: str, unit: str, *facts: Column) -> tuple[Column, ...]:
+    """Columns of an experiment whose cases measure one quantity: case, call, `facts`, predicted, measured, spread."""
+    return (
+        Column("case", "case", "", "str"),
+        Column("call", "call", "", "str"),
+        *facts,
+        Column("predicted", "predicted", unit, "float?"),
+        Column("measured", heading, unit, "float"),
+        Column("q1", "first quartile", unit, "float", shown=False),
+        Column("q3", "third quartile", unit, "float", shown=False),
+        Column("repeats", "repeats", "", "int", shown=False),
+    )
+
+
+def rows_of_quantity(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
+    """One row for each case with the columns `quantity_columns` and the case's facts."""
+    rows = []
+    for case in cases:
+        measured = timings[case.name]
+        first, third = measured.quartiles
+        predicted = case.predict(device)
+        rows.append(
+            {
+                "case": case.name,
+                "call": case.call,
+                **case.facts,
+                "predicted": None if predicted is None else float(predicted),
+                "measured": measured.median,
+                "q1": first,
+                "q3": third,
+                "repeats": len(measured.values),
+            }
+        )
+    return rows
+
+
+def predicted_by_case(cases: Sequence[Case], device: hardware.Device) -> dict[str, float | None]:
+    """case -> predicted value of the quantity, None where it cannot be told."""
     return {case.name: case.predict(device) for case in cases}

@@ -70,25 +70,25 @@ def dots(result, title: str, axis: str) -> Figure:
     def paint(axes):
         for y, row in enumerate(rows):
             predicted, measured = result.prediction[row["case"]], row[result.quantity]
-            axes.plot([predicted, measured], [y, y], color=FAINT, linewidth=1, zorder=1)
+            label = quantity(measured, unit)
+            if predicted is not None:
+                label += f" (predicted {quantity(predicted, unit)})"
+                axes.plot([predicted, measured], [y, y], color=FAINT, linewidth=1, zorder=1)
             axes.plot(
                 [row["q1"], row["q3"]], [y, y], color=MEASURED, linewidth=4, alpha=0.45, solid_capstyle="butt", zorder=2
             )
-            axes.plot(
-                predicted,
-                y,
-                "o",
-                markersize=9,
-                markerfacecolor=PAPER,
-                markeredgecolor=PREDICTED,
-                markeredgewidth=2,
-                zorder=3,
-            )
+            if predicted is not None:
+                axes.plot(predicted, y, "o", **_OPEN, zorder=3)
             axes.plot(measured, y, "o", markersize=6, color=MEASURED, zorder=4)
             axes.annotate(
-                f"{quantity(measured, unit)} (predicted {quantity(predicted, unit)})",
-                (max(measured, predicted), y), (10, 0), textcoords="offset points", va="center", color=INK, fontsize=9,
-            )  # fmt: skip
+                label,
+                (max(measured, predicted or 0), y),
+                (10, 0),
+                textcoords="offset points",
+                va="center",
+                color=INK,
+                fontsize=9,
+            )
         axes.set_xscale("log")
         low, high = axes.get_xlim()
         axes.set_xlim(low, high * (high / low) ** 0.45)
@@ -98,6 +98,55 @@ def dots(result, title: str, axis: str) -> Figure:
         axes.grid(axis="x", color=FAINT, alpha=0.25)
 
     return draw(title, f"{title}. {' '.join(words)}", paint, height=1.3 + 0.45 * len(rows))
+
+
+_OPEN = {"markersize": 9, "markerfacecolor": PAPER, "markeredgecolor": PREDICTED, "markeredgewidth": 2}
+
+
+def curves(result, x: str, title: str, axis: str, by: str | None = None, log: tuple[bool, bool] = (True, True)):
+    """Measured (filled, with the middle half of the repeats) and predicted (open) quantity of each row over column `x`.
+
+    by: a column whose values make lines of their own, each labelled at its end. log: of the axes x and y.
+    """
+    unit = result.unit
+    x_column = next(column for column in result.columns if column.key == x)
+    y_column = next(column for column in result.columns if column.key == result.quantity)
+    names = list(dict.fromkeys(row[by] for row in result.rows)) if by else [""]
+    words = [
+        f"{row['case']}: predicted {quantity(result.prediction[row['case']], unit)}, "
+        f"measured {quantity(row[result.quantity], unit)}."
+        for row in result.rows
+    ]
+
+    def paint(axes):
+        for number, name in enumerate(names):
+            rows = sorted((row for row in result.rows if not by or row[by] == name), key=lambda row: row[x])
+            style = ("-", "--", ":", "-.")[number % 4]
+            xs, ys = [row[x] for row in rows], [row[result.quantity] for row in rows]
+            told = [(row[x], result.prediction[row["case"]]) for row in rows]
+            told = [(place, value) for place, value in told if value is not None]
+            if told:
+                axes.plot(*zip(*told, strict=True), "o", color=PREDICTED, linestyle=style, linewidth=1, **_OPEN)
+            axes.vlines(xs, [row["q1"] for row in rows], [row["q3"] for row in rows], color=MEASURED, linewidth=3)
+            axes.plot(xs, ys, marker="o", markersize=5, color=MEASURED, linestyle=style, linewidth=1.2)
+            if name != "":
+                axes.annotate(
+                    str(name), (xs[-1], ys[-1]), (8, 0), textcoords="offset points", va="center", color=INK, fontsize=9
+                )
+        axes.set_xscale("log" if log[0] else "linear")
+        axes.set_yscale("log" if log[1] else "linear")
+        axes.set_xlabel(
+            f"{x_column.heading}{f', {x_column.unit}' if x_column.unit else ''}\n"
+            f"open: predicted; filled: measured on {result.device['name']}",
+            color=INK,
+        )
+        axes.set_ylabel(axis, color=INK)
+        axes.grid(color=FAINT, alpha=0.25)
+        if by:
+            low, high = axes.get_xlim()
+            axes.set_xlim(low, high * (high / low) ** 0.25 if log[0] else high + 0.25 * (high - low))
+
+    return draw(title, f"{title}. {y_column.heading} by {x_column.heading}. {' '.join(words)}", paint, height=4.2)
 
 
 def label_points(axes, points) -> None:

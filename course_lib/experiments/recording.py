@@ -1,6 +1,7 @@
 """Recordings: one JSON file for each device, measured in one go, never edited by hand. Reading one needs no torch."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,8 @@ _GPU_IDS = (
 )
 # Recorded data-centre GPUs in the order in which a comparison prefers them.
 DATA_CENTRE = ("h100-sxm", "h200-sxm", "b200-sxm", "a100-80-sxm", "a100-40-sxm", "mi300x", "v100-sxm2", "l4", "t4")
+
+LARGEST = 16 * 2**20  # bytes of a recording
 
 
 def folder() -> Path:
@@ -53,12 +56,16 @@ def read(path: Path) -> dict:
     """
     name = path.name
     try:
+        if path.stat().st_size > LARGEST:
+            raise Unavailable(f"{name} is refused: it is larger than {LARGEST // 2**20} MiB, so it is no recording.")
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         raise Unavailable(f"{name} cannot be read: {type(problem).__name__}.") from None
     data = verify(parse(text, name), name)
     try:
         results = [Result.from_dict(result) for result in data["results"].values()]
+        if not all(isinstance(text, str) for item in unavailable(data).items() for text in item):
+            raise TypeError("a reason for what is unavailable is no text")
         entry = data["device"]
         hardware.Device(**{key: value for key, value in entry.items() if key != "measured_at"})
         wrong = [
@@ -71,6 +78,11 @@ def read(path: Path) -> dict:
     if wrong:
         raise Unavailable(f"{name} is refused: {', '.join(wrong)} does not belong to its device or name.")
     return data
+
+
+def unavailable(data: dict) -> dict[str, str]:
+    """Experiment -> why this recording does not have it."""
+    return data.get("unavailable", {})
 
 
 def _all() -> tuple[dict[str, dict], dict[str, Unavailable]]:
@@ -117,6 +129,8 @@ def load(name: str, device: str | None = None) -> Result:
         return replace(Result.from_dict(good[device]["results"][name]), replayed=True)
     if device is not None and f"{device}.json" in bad:
         raise bad[f"{device}.json"]
+    if device in good and name in unavailable(good[device]):
+        raise Unavailable(f"{name} was not recorded on {device}. {unavailable(good[device])[name]}")
     listed = f"Recorded are: {', '.join(ids)}." if ids else "Nothing is recorded yet."
     asked = f"{name} has no recording" if device is None else f"{name} has no recording on device={device!r}"
     near = units.nearest(device, ids) if device and ids else None
@@ -124,8 +138,20 @@ def load(name: str, device: str | None = None) -> Result:
     raise Unavailable(f"{asked}.{hint} {listed} `course record` makes one on the machine at hand.")
 
 
-def combine(entry: dict, conditions: dict, raw: dict, results: list[Result], command: str) -> dict:
-    """The recording of one device from its profile entry and its results, signed."""
+def combine(
+    entry: dict,
+    conditions: dict,
+    raw: dict,
+    results: Sequence[Result],
+    command: str,
+    unavailable: Mapping[str, str] | None = None,
+    gauges: Mapping[str, Mapping[str, float]] | None = None,
+) -> dict:
+    """The recording of one device from its profile entry and its results, signed.
+
+    unavailable: experiment -> why it could not be recorded. gauges: "profile" or experiment -> what the GPU's gauges
+    (`gauges.Gauges.state`) said just after it.
+    """
     return sign(
         {
             "schema": SCHEMA,
@@ -134,5 +160,7 @@ def combine(entry: dict, conditions: dict, raw: dict, results: list[Result], com
             "command": command,
             "profile_raw": plain(raw),
             "results": {result.name: result.as_dict() for result in results},
+            "unavailable": dict(unavailable or {}),
+            "gauges": plain(gauges or {}),
         }
     )

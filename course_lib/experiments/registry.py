@@ -4,10 +4,43 @@ import importlib
 
 from course_lib.accounting import units
 
-NAMES = ("same_flops", "ten_times_flops", "roofline_points", "hardware_friendly")
+NAMES = (
+    "same_flops",
+    "ten_times_flops",
+    "roofline_points",
+    "hardware_friendly",
+    "bandwidth_staircase",
+    "pointer_chase",
+    "stride_access",
+    "disk_stream",
+    "host_to_device",
+    "saved_tensors",
+    "training_memory",
+    "checkpointing",
+    "kv_cache_growth",
+    "matmul_sweep",
+    "gemm_ladder",
+    "elementwise_vs_matmul",
+    "counted_matmul",
+    "softmax_variants",
+    "attention_scaling",
+    "im2col",
+    "conv_vs_attention",
+    "train_step_waterfall",
+    "mfu",
+    "launch_gaps",
+    "cuda_graphs",
+    "copies_and_streams",
+    "fusion_chain",
+    "low_precision",
+    "training_ladder",
+    "decode_sweep",
+    "allocator_trace",
+    "utilisation_gauges",
+)
 
 
 def get(name: str):
     """The Experiment `name`; an unknown name is a ValueError with the nearest."""
     units.choice(name, "name", NAMES)
-    return importlib.import_module(f"course_lib.experiments.{name}").EXPERIMENT
+    return importlib.import_module(f"course_lib.experiments.measurements.{name}").EXPERIMENT

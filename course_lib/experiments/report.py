@@ -57,7 +57,12 @@ def doctor(refresh: bool = False) -> Report:
         data, done, problem = _profile(refresh)
     except Unavailable as without_torch:
         return Report((*_software(), *_recordings(live="")), str(without_torch))
-    measured = [row for on in ("cpu", "cuda") if data[on] for row in _measured(on, data[on])]
+    measured = [
+        row
+        for on in ("cpu", "cuda")
+        if data[on]
+        for row in (*_measured(on, data[on]), *_further(on, data["raw"].get(on, {})))
+    ]
     live = "the GPU" if data["cuda"] else "the processor"
     lines = [*_software(), *measured, *_recordings(live), ("measured", done)]
     others = data["conditions"].get("used_by_others") or 0.0
@@ -130,6 +135,43 @@ def _measured(on: str, entry: dict) -> list[tuple[str, str]]:
         (f"{where}, ridge", f"{ridge} in {dtype}: work of a lower intensity waits for memory"),
         (f"{where}, overhead", f"{units.format_seconds(device.call_overhead)} for one framework call, however small"),
     ]
+
+
+def _further(on: str, raw: dict) -> list[tuple[str, str]]:
+    """What a full profile has beside the roofline; a line is left out where its measurement is missing."""
+    where, rows = "processor" if on == "cpu" else "GPU", []
+    if raw.get("caches"):
+        sizes = ", ".join(f"{name} {units.format_bytes(size, binary=True)}" for name, size in raw["caches"].items())
+        rows.append((f"{where}, caches", f"{sizes} for one core or shared by several"))
+    if len(hops := _by_size(raw.get("latency", {}))) > 1:
+        near, far = (units.format_seconds(hops[end]["median"], 2) for end in (min(hops), max(hops)))
+        size = units.format_bytes(max(hops), binary=True)
+        rows.append((f"{where}, latency", f"{near} for a load from the nearest cache, {far} at random in {size}"))
+    if "functions" in raw:
+        cost = {name: units.format_seconds(1 / found["rate"], 2) for name, found in raw["functions"].items()}
+        by = ", by one thread" if on == "cpu" else ""
+        each = ", ".join(f"{name} {cost[name]}" for name in ("copy", "exp", "tanh", "softmax"))
+        rows.append((f"{where}, functions", f"{each} for each element{by}"))
+    if fresh := _by_size(raw.get("fresh_allocation", {})):
+        size, found = max(fresh.items())
+        extra = max(found["new result"]["median"] - found["out="]["median"], 0.0)
+        size, extra = units.format_bytes(size, binary=True), units.format_seconds(extra, 2)
+        rows.append((f"{where}, fresh memory", f"{extra} more for a new result of {size} than for a reused one"))
+    if "rate" in raw.get("disk", {}):
+        kind = "dropped from the page cache before" if raw["disk"]["cold"] else "from the system's page cache"
+        rows.append(("disk", f"{units.format_si(raw['disk']['rate'], 'B/s')}, a file {kind}"))
+    if "pcie" in raw:
+        rates = {way: units.format_si(found["rate"], "B/s") for way, found in raw["pcie"].items()}
+        rows.append((f"{where}, copies", ", ".join(f"{way}: {rate}" for way, rate in rates.items())))
+    if "launch" in raw:
+        alone, row = (units.format_seconds(raw["launch"][name]["median"], 2) for name in ("alone", "in a row"))
+        rows.append((f"{where}, launch", f"{alone} for a tiny kernel alone, {row} for one of many in a row"))
+    return rows
+
+
+def _by_size(found: dict) -> dict[int, dict]:
+    """Measurements by their size in bytes, which JSON keeps as text."""
+    return {int(size): record for size, record in found.items() if size.isdigit()}
 
 
 def _recordings(live: str) -> list[tuple[str, str]]:

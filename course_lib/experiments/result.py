@@ -16,13 +16,13 @@ from course_lib.experiments.errors import Unavailable
 from course_lib.experiments.table import html_table, quantity, text_table
 
 SCHEMA = 1
-_TYPES = {"str": str, "int": int, "float": float}
+_TYPES = {"str": (str,), "int": (int,), "float": (float,), "float?": (float, type(None))}
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: `key` in the rows, heading, unit ("" for text and pure numbers), type ("str", "int" or "float"), and
-    whether the printed table shows it.
+    """One column: `key` in the rows, heading, unit ("" for text and pure numbers), type ("str", "int", "float", or
+    "float?" where a value may be missing), and whether the printed table shows it.
     """
 
     key: str
@@ -127,7 +127,7 @@ class Result:
         try:
             columns = tuple(Column(**column) for column in data["columns"])
             for row in data["rows"]:
-                wrong = [c.key for c in columns if type(row[c.key]) is not _TYPES[c.type]]
+                wrong = [c.key for c in columns if type(row[c.key]) not in _TYPES[c.type]]
                 if wrong or len(row) != len(columns):
                     raise TypeError(
                         f"row {row.get('case')!r} does not fit the columns {wrong or [c.key for c in columns]}"

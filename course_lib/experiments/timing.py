@@ -18,28 +18,28 @@ NOISY = 0.25  # (q3 − q1) / median above this is reported as a wide spread
 
 
 @dataclass(frozen=True)
-class Timing:
-    """Seconds of one call, every repeat kept."""
+class Repeats:
+    """What one thing came to every time it was measured: seconds of a call, or bytes, or a rate."""
 
-    seconds: tuple[float, ...]
+    values: tuple[float, ...]
     interrupted: bool = False
 
     @property
     def median(self) -> float:
-        return statistics.median(self.seconds)
+        return statistics.median(self.values)
 
     @property
     def quartiles(self) -> tuple[float, float]:
-        return quartiles(self.seconds)
+        return quartiles(self.values)
 
     @property
     def spread(self) -> float:
         """Interquartile range over median."""
         first, third = self.quartiles
-        return (third - first) / self.median
+        return (third - first) / self.median if third > first else 0.0
 
-    def scaled(self, factor: float) -> "Timing":
-        return Timing(tuple(s * factor for s in self.seconds), self.interrupted)
+    def scaled(self, factor: float) -> "Repeats":
+        return Repeats(tuple(value * factor for value in self.values), self.interrupted)
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float]:
@@ -50,7 +50,7 @@ def quartiles(values: Sequence[float]) -> tuple[float, float]:
     return first, third
 
 
-def measure(call: Callable[[], object], *, seconds: float, at_least: int = 5) -> Timing:
+def measure(call: Callable[[], object], *, seconds: float, at_least: int = 5) -> Repeats:
     """Time `call()` for about `seconds`, and at least `at_least` repeats, on as many threads as torch is set to.
 
     An interrupt (Ctrl-C, the stop button) ends the measurement: repeats taken so far are returned with
@@ -67,14 +67,17 @@ def measure(call: Callable[[], object], *, seconds: float, at_least: int = 5) ->
         number = max(2 * number, int(number * shortest / max(block, 1e-9)))
         block = loop.timeit(number)
     kept: list[float] = []
+    latest = clock() + 3 * seconds  # a disturbed block may take many times as long as the one that was tried
     try:
         for _ in range(max(at_least, round(seconds / block))):
             kept.append(loop.timeit(number) / number)
+            if len(kept) >= at_least and clock() > latest:
+                break
     except KeyboardInterrupt:
         if not kept:
             raise
-        return Timing(tuple(kept), interrupted=True)
-    return Timing(tuple(kept))
+        return Repeats(tuple(kept), interrupted=True)
+    return Repeats(tuple(kept))
 
 
 def _cost(clock: Callable[[], float]) -> float:

@@ -327,6 +327,11 @@ PEAKS += [
     for family, shape in ((gpt2, {}), (llama, {"head_dim": 64}), (llama, {"head_dim": 64, "kv_heads": 4}))
     for precision in ("fp32", "amp-bf16", "bf16") for recompute in ("none", "full")
 ]  # fmt: skip
+# an MLP that is narrow beside attention: the forward pass of the last block is at its largest inside attention
+PEAKS += [
+    ((llama, {"d": 64, "kv_heads": 4, "f": 30, "vocab": 50, "head_dim": 64}, 2, 64), "fp32", *rest, "adamw")
+    for rest in (("eager", 0.0, "none"), ("eager", 0.1, "full"), ("sdpa", 0.1, "none"))
+]
 
 
 def peaks_of(case, foreach=False):
@@ -348,6 +353,13 @@ def label(case):
 def test_peak_is_within_one_percent_of_the_allocator(case):
     ours, truth = peaks_of(case)
     assert int(ours) == pytest.approx(truth, rel=0.01)
+
+
+def test_heads_wider_than_the_mlp_are_said_to_need_more():
+    _, wide = llama(d=64, kv_heads=4, f=30, head_dim=64)
+    _, narrow = llama(d=64, kv_heads=4, f=256, head_dim=64)
+    sentences = [memory.training_peak(model, seq=8).omitted for model in (wide, narrow)]
+    assert [any("wider than its MLP" in sentence for sentence in said) for said in sentences] == [True, False]
 
 
 def test_each_phase_is_the_largest_somewhere():

@@ -117,7 +117,7 @@ def test_record_hands_its_arguments_on(monkeypatch, capsys):
     called = {}
     monkeypatch.setattr(recorder, "record", lambda **given: called.update(given) or ("there.json", True))
     assert cli.main(["record", "--on", "cpu", "--only", "same_flops", "--out", "there.json"]) == 0
-    assert called == {"on": "cpu", "only": ["same_flops"], "out": "there.json"}
+    assert called == {"on": "cpu", "only": ["same_flops"], "out": "there.json", "quick": False, "apart": True}
     assert capsys.readouterr().out == "recorded in there.json\n"
     monkeypatch.setattr(recorder, "record", lambda **_: ("there.json.partial", False))
     assert cli.main(["record"]) == 130

@@ -48,13 +48,16 @@ def kept_profile(cache_folder):
 
 BLOCK = """
 import sys
-class Block:
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {names!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Block())
+        return None if name.split(".")[0] in {names!r} else self.finder.find_spec(name, path, target)
+sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
 sys.path.insert(0, {root!r})
-"""
+"""  # as if they were not installed, to importlib.util.find_spec too
 
 
 @pytest.fixture
@@ -73,7 +76,7 @@ def nothing_built(monkeypatch):
     """No tensor is made and no call runs; every call took 1, 2 and 3 ms."""
     monkeypatch.setattr(Bench, "random", lambda *_, **__: None)
     monkeypatch.setattr(Bench, "empty", lambda *_, **__: None)
-    monkeypatch.setattr(timing, "measure", lambda *_, **__: timing.Timing((1e-3, 2e-3, 3e-3)))
+    monkeypatch.setattr(timing, "measure", lambda *_, **__: timing.Repeats((1e-3, 2e-3, 3e-3)))
 
 
 @pytest.fixture
@@ -82,6 +85,6 @@ def timed_once(monkeypatch):
 
     def once(call, *, seconds, at_least=5):
         call()
-        return timing.Timing((1e-3, 2e-3, 3e-3))
+        return timing.Repeats((1e-3, 2e-3, 3e-3))
 
     monkeypatch.setattr(timing, "measure", once)

@@ -4,7 +4,7 @@ from course_lib.accounting import units
 from course_lib.experiments import recording, registry
 from course_lib.experiments.profile import device
 from course_lib.experiments.result import Result, canonical, frozen
-from course_lib.experiments.timing import Timing
+from course_lib.experiments.timing import Repeats
 
 CPU = {
     "id": "this-machine",
@@ -20,14 +20,19 @@ GPU = {**CPU, "id": "h200-sxm", "name": "NVIDIA H200", "kind": "gpu", "peaks": {
 GPU = {**GPU, "memory_bandwidth": 4.5e12, "memory_capacity": 141_000_000_000, "call_overhead": 4e-6}
 
 
-def result(name="same_flops", entry=CPU, slower=2.0, date="2026-01-03", **provenance) -> Result:
-    """Everything takes `slower` times as long as predicted; three repeats, the middle one in the middle."""
-    experiment, on = registry.get(name), device(entry)
+def result(name="same_flops", entry=None, slower=2.0, date="2026-01-03", **provenance) -> Result:
+    """Everything comes to `slower` times the prediction; three repeats, the middle one in the middle.
+
+    entry: the device; by default the processor, or the GPU where an experiment needs one.
+    """
+    experiment = registry.get(name)
+    entry = entry or (GPU if experiment.gpu_only else CPU)
+    on = device(entry)
     cases = experiment.cases(on, True)
     timings = {}
     for case in cases:
-        seconds = slower * case.predict(on)
-        timings[case.name] = Timing((0.9 * seconds, seconds, 1.1 * seconds))
+        value = slower * (case.predict(on) or 1.0)  # some cases have no prediction
+        timings[case.name] = Repeats((0.9 * value, value, 1.1 * value))
     return Result(
         name=experiment.name,
         question=experiment.question,
@@ -35,7 +40,7 @@ def result(name="same_flops", entry=CPU, slower=2.0, date="2026-01-03", **proven
         quantity=experiment.quantity,
         rows=tuple(units.FrozenDict(row) for row in experiment.table(cases, timings, on)),
         prediction=units.FrozenDict(experiment.predict(cases, on)),
-        raw=units.FrozenDict({name: timed.seconds for name, timed in timings.items()}),
+        raw=units.FrozenDict({name: timed.values for name, timed in timings.items()}),
         device=frozen(entry),
         provenance=frozen(
             {

@@ -8,7 +8,8 @@ import torch
 
 from course_lib import experiments
 from course_lib.accounting import hardware
-from course_lib.experiments import machine, profile, report, timing
+from course_lib.experiments import calibration, machine, predictor, profile, profile_steps, report, timing
+from course_lib.experiments.measurements import disk_stream, host_to_device
 
 from .example import GPU, keep, result
 
@@ -41,32 +42,129 @@ def test_the_numbers_follow_from_the_raw_repeats(quick):
     assert quick["conditions"]["memory_bandwidth"] == profile.BANDWIDTH_PATTERN
 
 
-def test_a_full_profile_has_every_step(timed_once, monkeypatch):
-    monkeypatch.setattr(profile.machine, "last_level_cache", lambda: 2**20)
+@pytest.fixture
+def small(monkeypatch):
+    """Steps small enough to run, with nothing timed: every call runs once, and took 2 ms."""
+    monkeypatch.setattr(machine, "last_level_cache", lambda: 2**20)
+    monkeypatch.setattr(profile_steps, "MB", 10**4)
+    monkeypatch.setattr(disk_stream, "rates", lambda file, size, piece, cold, seconds: [size / 0.1, size / 0.1])
+    monkeypatch.setattr(calibration, "TABLE", 2**16)
+    monkeypatch.setattr(calibration, "thread_seconds", lambda call, seconds: 2e-3)
+    monkeypatch.setattr(calibration, "build", lambda bench, operation: None)
+
+
+def test_a_full_profile_has_every_step(timed_once, small):
     seen = []
-    data = profile.measure(progress=lambda steps: (seen.append(step.label) or step for step in steps))
+    data = profile.measure(progress=lambda steps: (seen.append(step) or step for step in steps))
     raw = data["raw"]["cpu"]
-    assert len(seen) >= 9
+    labels = [step.label for step in seen]
+    assert labels.count("processor: memory bandwidth") == 3
+    assert labels.count("processor: fp32 matrix products") == 2
+    assert sum(step.budget for step in seen) <= 13, "and 20 s with all that is not timed"
     assert data["cpu"]["memory_bandwidth"] == pytest.approx(3 * raw["bandwidth"]["array_bytes"] / 2e-3)
     assert data["cpu"]["call_overhead"] == 2e-3
     assert len(raw["bandwidth"]["rounds"]) == 3
-    assert {"staircase", "fresh_allocation", "gemm", "call_overhead"} <= set(raw)
+    assert set(profile_steps.FULL["cpu"]) <= set(raw)
+    assert profile_steps.missing(data["raw"]) == []
+    assert not profile.stale(data)
     assert set(raw["gemm"]) == {"fp32", "bf16", "fp64"}
     working_sets = [int(n) for n in raw["staircase"]]
     assert working_sets == sorted(working_sets)
     assert working_sets[0] == 24 * 1024
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert predictor.Predictor(data).predict(calibration.OPERATIONS[0]).seconds == pytest.approx(2e-3, rel=0.01)
+
+
+def test_the_entries_of_the_file_keep_their_keys(quick):
+    keys = {"id", "name", "kind", "peaks", "memory_bandwidth", "memory_capacity", "call_overhead", "measured_at"}
+    assert set(quick["cpu"]) == keys
+
+
+def test_rates_follow_from_what_a_call_does(timed_once, small):
+    """Every call took 2 ms; how much it did is counted from its operands here."""
+    raw = {"gemm": {}, "call_overhead": {}}
+    bench = profile_steps.Bench.on_device(torch, "cpu")
+    with torch.inference_mode():
+        profile_steps.gemm_shapes(bench, 64, 0.1, raw)
+        profile_steps.functions(bench, 0.1, raw)
+        profile_steps.fresh_allocation(bench, 0.1, raw)
+        profile_steps.disk(bench, 0.1, raw)
+    assert raw["gemm_shapes"]["16×64×64"]["rate"] == pytest.approx(2 * 16 * 64 * 64 / 2e-3)
+    assert raw["gemm_shapes"]["64×64×257"]["rate"] == pytest.approx(2 * 64 * 64 * 257 / 2e-3)
+    assert 1 / raw["functions"]["exp"]["rate"] == pytest.approx(2e-3 / 512**2)
+    assert raw["fresh_allocation"][str(2**20)]["out="]["rate"] == pytest.approx(2**20 / 2e-3)
+    assert raw["disk"]["rate"] == pytest.approx(raw["disk"]["file_bytes"] / 0.1)
+
+
+def test_streaming_and_gathering_read_everything_once(monkeypatch):
+    """The bytes and rows that a rate is made of are those that the call reads."""
+    raw, read = {}, {"mm": 0, "rows": 0}
+    bench = profile_steps.Bench.on_device(torch, "cpu")
+    real, seen = {"mm": torch.mm, "index_select": torch.index_select}, {"matrices": set(), "rows": []}
+
+    def mm(x, matrix, out):
+        read["mm"] += matrix.numel() * 4
+        seen["matrices"].add(matrix.data_ptr())
+        return real["mm"](x, matrix, out=out)
+
+    def index_select(table, axis, index, out):
+        read["rows"] += len(index)
+        seen["rows"] += index.tolist()
+        return real["index_select"](table, axis, index, out=out)
+
+    monkeypatch.setattr(torch, "mm", mm)
+    monkeypatch.setattr(torch, "index_select", index_select)
+    monkeypatch.setattr(timing, "measure", lambda call, **_: call() or timing.Repeats((1.0,)))
+    profile_steps.weight_streaming(bench, 2**23, 0.1, raw)
+    profile_steps.gather(bench, 2**23, 0.1, raw)
+    assert raw["weight_streaming"]["rate"] == read["mm"] >= 4 * 2**23
+    assert len(seen["matrices"]) == read["mm"] / (4 * 1024**2), "each matrix once"
+    assert raw["gather"]["rate"] == read["rows"] == len(set(seen["rows"])), "each row once"
+    assert read["rows"] * raw["gather"]["row_bytes"] > 0.5 * 4 * 2**23
+
+
+def test_a_known_machine_is_recovered(monkeypatch):
+    """A machine of 50 GFLOP/s in fp32, 20 GB/s and 3 µs a call; the fake clock is told what the next call does."""
+    peak, bandwidth, call = 50e9, 20e9, 3e-6
+    next_seconds = {}
+    real = profile_steps.record
+
+    def measure(_, *, seconds, at_least=5):
+        return timing.Repeats((next_seconds["s"],) * 3)
+
+    def product(bench, m, k, n, dtype):
+        next_seconds["s"] = call + 2 * m * k * n / (peak * {"fp32": 1, "bf16": 4, "fp64": 0.1}[dtype])
+
+    def add(bench, elements, seconds):
+        next_seconds["s"] = call + 12 * elements / bandwidth
+        return measure(None, seconds=seconds)
+
+    monkeypatch.setattr(timing, "measure", measure)
+    monkeypatch.setattr(profile_steps, "_product", product)
+    monkeypatch.setattr(profile_steps, "add", add)
+    raw = {"gemm": {}, "bandwidth": {}, "call_overhead": {}}
+    bench = profile_steps.Bench.on_device(torch, "cpu")
+    for dtype in ("fp32", "bf16", "fp64"):
+        profile_steps.gemm(bench, dtype, (512, 1024, 2048), 0.1, raw)
+    profile_steps.memory_bandwidth(bench, 10**8, 0.1, raw)
+    profile_steps.call_overhead(bench, 0.1, raw)
+    entry = profile._entry(torch, "cpu", raw)
+    assert entry["peaks"] == {"fp32": pytest.approx(peak, rel=0.01), "bf16": pytest.approx(4 * peak, rel=0.01)}
+    assert entry["memory_bandwidth"] == pytest.approx(bandwidth, rel=0.01)
+    assert entry["call_overhead"] == pytest.approx(call, rel=0.01)
+    assert real(timing.Repeats((2.0,)), 10)["rate"] == 5.0
 
 
 def test_an_emulated_dtype_gets_no_peak_and_a_slow_one_no_large_sizes(monkeypatch):
     """fp32 as on an old laptop (20 GFLOP/s), bf16 emulated at a fifth of it."""
     seconds = iter([2 * 512**3 / 20e9, 2 * 1024**3 / 20e9, 2 * 512**3 / 4e9])
     monkeypatch.setattr(
-        timing, "measure", lambda call, *, seconds, at_least=5, s=seconds: timing.Timing((next(s),) * 3)
+        timing, "measure", lambda call, *, seconds, at_least=5, s=seconds: timing.Repeats((next(s),) * 3)
     )
-    bench = profile.Bench.on_device(torch, "cpu")
+    bench = profile_steps.Bench.on_device(torch, "cpu")
     raw = {"gemm": {}, "bandwidth": {"rate": 1e10}, "call_overhead": {"add of 16 numbers": {"median": 1e-6}}}
     for dtype in ("fp32", "bf16"):
-        profile._gemm(bench, dtype, False, 0.1, raw)
+        profile_steps.gemm(bench, dtype, (512, 1024, 2048), 0.1, raw)
     assert list(raw["gemm"]["fp32"]) == ["512", "1024"], "2048 would take 0.9 s"
     assert list(raw["gemm"]["bf16"]) == ["512"], "1024 would take 0.5 s"
     assert profile._entry(torch, "cpu", raw)["peaks"] == {"fp32": pytest.approx(20e9)}
@@ -74,9 +172,96 @@ def test_an_emulated_dtype_gets_no_peak_and_a_slow_one_no_large_sizes(monkeypatc
 
 def test_products_in_tf32_only_where_asked_for():
     before = torch.get_float32_matmul_precision()
-    with profile._fp32_products(torch, "high"):
+    with profile_steps.fp32_products(torch, "high"):
         assert torch.get_float32_matmul_precision() == "high"
     assert torch.get_float32_matmul_precision() == before
+
+
+def test_what_is_not_there_is_left_out_with_the_reason(monkeypatch):
+    from course_lib.experiments.errors import Unavailable
+    from course_lib.experiments.measurements import pointer_chase
+
+    def no(*_):
+        raise Unavailable("No room.")
+
+    monkeypatch.setattr(disk_stream, "temporary_file", no)
+    monkeypatch.setattr(pointer_chase, "chaser", no)
+    raw, bench = {"gemm": {}}, profile_steps.Bench.on_device(torch, "cpu")
+    profile_steps.disk(bench, 0.1, raw)
+    profile_steps.latency(bench, 0.1, raw)
+    assert raw["disk"] == raw["latency"] == {"unavailable": "No room."}
+    monkeypatch.setattr(torch, "_scaled_mm", no)
+    monkeypatch.setattr(profile_steps, "_fp8_product", no)
+    profile_steps.gemm(bench, "fp8-e4m3", (64,), 0.1, raw)
+    assert raw["gemm"] == {}
+    assert report._further("cpu", raw) == [], "and the report has no line for it"
+
+
+# ---------------------------------------------------------------- the GPU's part, as far as it runs without one
+
+
+class FakeGPU:
+    L2_cache_size, total_memory = 50 * 2**20, 80 * 10**9
+
+
+@pytest.fixture
+def fake_gpu(monkeypatch):
+    """torch.cuda says that there is an H100; tensors stay on the processor."""
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: FakeGPU)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _=0: (9, 0))
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    real = profile_steps.Bench.on_device
+    bench = real(torch, "cpu")
+    monkeypatch.setattr(profile_steps.Bench, "on_device", lambda torch, on: bench)
+    return bench
+
+
+def test_the_steps_of_a_gpu(fake_gpu):
+    raw = {}
+    steps = profile_steps.steps(torch, "cuda", False, raw)
+    labels = " ".join(step.label for step in steps)
+    for part in ("tf32", "bf16", "fp16", "fp64", "fp8-e4m3", "launches", "PCIe", "latency", "shape"):
+        assert part in labels
+    assert "processor" not in labels
+    assert "one thread" not in labels
+    assert "disk" not in labels
+    assert raw["last_level_cache"] == FakeGPU.L2_cache_size
+    assert sum(step.budget for step in steps) <= 13
+    quick = " ".join(step.label for step in profile_steps.steps(torch, "cuda", True, {}))
+    assert "fp8" not in quick
+    assert "tf32" in quick
+
+
+def test_formats_by_compute_capability(monkeypatch):
+    for capability, lacks in (((7, 5), {"tf32", "fp8-e4m3"}), ((8, 0), {"fp8-e4m3"}), ((8, 9), set())):
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _, c=capability: c)
+        every = {"fp32", "tf32", "bf16", "fp16", "fp64", "fp8-e4m3"}
+        assert set(profile_steps.dtypes(torch, "cuda", False)) == every - lacks
+
+
+def test_launches_and_copies(fake_gpu, timed_once, monkeypatch):
+    raw = {}
+    profile_steps.launch(fake_gpu, 0.1, raw)
+    assert raw["launch"]["alone"]["median"] == 2e-3
+    assert raw["launch"]["in a row"]["median"] == pytest.approx(2e-3 / 100)
+    monkeypatch.setattr(host_to_device, "copy", lambda bench, way, size: lambda: None)
+    profile_steps.pcie(fake_gpu, 0.1, raw)
+    assert set(raw["pcie"]) == set(host_to_device.WAYS)
+    assert all(found["rate"] == pytest.approx(64 * 2**20 / 2e-3) for found in raw["pcie"].values())
+    text = " ".join(line for _, line in report._further("cuda", raw))
+    assert "pinned, to the GPU: 33.6 GB/s" in text
+    assert "2.0 ms for a tiny kernel alone" in text
+
+
+def test_fp8_products():
+    """The operands are rounded to fp8, the result is that of the rounded ones, in bf16; where this torch can."""
+    bench = profile_steps.Bench.on_device(torch, "cpu")
+    try:
+        call = profile_steps._fp8_product(bench, 32, 64, 48)
+    except experiments.Unavailable:
+        pytest.skip("this torch has no fp8 product on the processor")
+    assert call().shape == (32, 48)
+    assert call().dtype == torch.bfloat16
 
 
 # ---------------------------------------------------------------- which profile holds
@@ -100,6 +285,7 @@ def test_the_kept_profile_is_used(kept_profile):
         (lambda d: d.update(schema=99), "schema 99"),
         (lambda d: d["cpu"].pop("peaks"), "machine profile"),
         (lambda d: d.pop("cuda"), "machine profile"),
+        (lambda d: d["raw"].update(cpu={"gemm": {}, "bandwidth": {}}), "lacks caches, staircase"),
     ],
 )
 def test_a_profile_that_does_not_fit_is_replaced_in_memory(
@@ -158,9 +344,8 @@ def test_a_profile_replaces_the_old_one_in_one_step(kept_profile, cache_folder, 
 def test_a_folder_that_cannot_be_written(quick, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "file" / "cache"))
-    monkeypatch.setattr(
-        profile, "measure", lambda progress=None: {**quick, "conditions": {**quick["conditions"], "quick": False}}
-    )
+    full = {**quick, "conditions": {**quick["conditions"], "quick": False}, "raw": {}}
+    monkeypatch.setattr(profile, "measure", lambda progress=None: full)
     told = experiments.doctor()
     assert "could not be kept" in told.problem
     assert "COURSE_CACHE" in told.problem
@@ -171,7 +356,7 @@ def test_a_folder_that_cannot_be_written(quick, tmp_path, monkeypatch):
 
 
 def test_an_interrupt_ends_the_whole_profile(monkeypatch):
-    monkeypatch.setattr(timing, "measure", lambda *_, **__: timing.Timing((1.0,), interrupted=True))
+    monkeypatch.setattr(timing, "measure", lambda *_, **__: timing.Repeats((1.0,), interrupted=True))
     with pytest.raises(KeyboardInterrupt):
         profile.measure(quick=True)
 
@@ -200,6 +385,31 @@ def test_the_report_says_what_matters_and_names_nobody(kept_profile, tmp_path):
         assert secret not in text
         assert secret not in page
     assert not re.search(rf"\b{re.escape(getpass.getuser())}\b", text)
+
+
+def test_the_report_of_a_full_profile(kept_profile, cache_folder):
+    def took(seconds, **more):
+        return {"median": seconds, "q1": seconds, "q3": seconds, "seconds": [seconds], **more}
+
+    raw = {key: {} for key in profile_steps.FULL["cpu"]}
+    raw["caches"] = {"L1": 48 * 2**10, "L2": 2**20}
+    raw["latency"] = {"32768": took(1.5e-9), "134217728": took(90e-9)}
+    raw["functions"] = {name: took(1e-3, rate=5e8) for name in ("copy", "exp", "tanh", "softmax")}
+    raw["fresh_allocation"] = {"134217728": {"new result": took(0.05), "out=": took(0.01)}}
+    raw["disk"] = took(0.03, rate=2e9, cold=True)
+    kept_profile["raw"] = {"cpu": raw}
+    (cache_folder / "profile.json").write_text(json.dumps(kept_profile), "utf-8")
+    text = str(experiments.doctor())
+    assert "kept and still valid" in text
+    for part in (
+        "L1 48.0 KiB, L2 1.00 MiB",
+        "1.5 ns for a load from the nearest cache, 90 ns at random in 128 MiB",
+        "exp 2.0 ns",
+        "40 ms more for a new result of 128 MiB",
+        "2.00 GB/s, a file dropped from the page cache before",
+    ):
+        assert part in text
+    assert all(len(line) < 140 for line in text.splitlines())
 
 
 def test_the_report_says_what_is_missing(kept_profile, monkeypatch):
@@ -265,6 +475,11 @@ def test_machine_facts():
     assert 0 < this.memory <= psutil.virtual_memory().total
     assert this.cpu
     assert machine.last_level_cache() >= 2**17
+    caches = profile_steps.caches()
+    assert list(caches) == sorted(caches)
+    assert all(2**13 <= size <= 2**31 for size in caches.values())
+    if caches:
+        assert max(caches.values()) == machine.last_level_cache()
     assert machine.Machine("A", 1, 1, None).cpu_name == "A, 1 core"
 
 

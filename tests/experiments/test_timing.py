@@ -11,7 +11,7 @@ from course_lib.experiments.errors import Unavailable
 
 @pytest.mark.parametrize("values", [[3.0], [1.0, 2.0], [5.0, 1.0, 4.0], [0.1 * (i * 7 % 11) for i in range(23)]])
 def test_median_and_quartiles_are_numpys(values):
-    timed = timing.Timing(tuple(values))
+    timed = timing.Repeats(tuple(values))
     assert timed.median == pytest.approx(numpy.median(values))
     assert timed.quartiles == pytest.approx(tuple(numpy.percentile(values, [25, 75])))
     assert timed.spread == pytest.approx(
@@ -20,14 +20,14 @@ def test_median_and_quartiles_are_numpys(values):
 
 
 def test_scaling_scales_every_repeat():
-    assert timing.Timing((1.0, 3.0), interrupted=True).scaled(0.5) == timing.Timing((0.5, 1.5), interrupted=True)
+    assert timing.Repeats((1.0, 3.0), interrupted=True).scaled(0.5) == timing.Repeats((0.5, 1.5), interrupted=True)
 
 
 def test_a_call_of_known_cost():
     """A sleep is never shorter than asked for, so this holds on a busy machine too."""
     timed = timing.measure(lambda: time.sleep(0.01), seconds=0.05)
-    assert len(timed.seconds) >= 5
-    assert all(0.01 <= s < 1 for s in timed.seconds)
+    assert len(timed.values) >= 5
+    assert all(0.01 <= s < 1 for s in timed.values)
 
 
 def test_short_calls_are_timed_in_blocks_and_reported_one_by_one():
@@ -38,7 +38,7 @@ def test_short_calls_are_timed_in_blocks_and_reported_one_by_one():
         counted += 1
 
     timed = timing.measure(call, seconds=0.02)
-    assert counted > 100 * len(timed.seconds), "a block holds many calls"
+    assert counted > 100 * len(timed.values), "a block holds many calls"
     assert timed.median < 0.001, "seconds of one call, not of a block"
 
 
@@ -54,7 +54,7 @@ def test_an_interrupt_keeps_the_repeats_taken_so_far():
 
     timed = timing.measure(call, seconds=0.5)
     assert timed.interrupted
-    assert 1 <= len(timed.seconds) < 6
+    assert 1 <= len(timed.values) < 6
 
 
 def test_an_interrupt_before_the_first_repeat_goes_on():

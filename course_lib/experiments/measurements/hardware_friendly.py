@@ -1,7 +1,7 @@
 """Pairs whose second half has no more FLOPs: order of access, dependency chains, balance of load, skipped zeros."""
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments.experiment import CASE_COLUMNS, Case, Experiment, rows_by_case, seconds_by_case
+from course_lib.experiments.experiment import CASE_COLUMNS, Case, Experiment, predicted_by_case, rows_by_case
 from course_lib.experiments.figure import dots
 
 FP32, INT64 = 4, 8  # bytes: values in fp32 on every device, indices as torch's CSR format keeps them
@@ -155,7 +155,7 @@ EXPERIMENT = Experiment(
     quantity="measured",
     cases=cases,
     table=rows_by_case,
-    predict=seconds_by_case,
+    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.1,
     on_gpu="fp32, sizes eight times as large",

@@ -7,8 +7,8 @@ from course_lib.experiments.experiment import (
     Case,
     Experiment,
     main_dtype,
+    predicted_by_case,
     rows_by_case,
-    seconds_by_case,
 )
 from course_lib.experiments.figure import FAINT, INK, MEASURED, PAPER, PREDICTED, draw, label_points
 from course_lib.experiments.table import quantity
@@ -140,7 +140,7 @@ EXPERIMENT = Experiment(
     quantity="measured",
     cases=cases,
     table=rows_by_case,
-    predict=seconds_by_case,
+    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.08,
     on_gpu="bf16, larger sizes",

@@ -9,9 +9,9 @@ from course_lib.experiments.experiment import (
     Case,
     Experiment,
     main_dtype,
+    predicted_by_case,
     repeated,
     rows_by_case,
-    seconds_by_case,
 )
 from course_lib.experiments.figure import dots
 
@@ -72,7 +72,7 @@ EXPERIMENT = Experiment(
     quantity="measured",
     cases=cases,
     table=rows_by_case,
-    predict=seconds_by_case,
+    predict=predicted_by_case,
     plot=plot,
     on_gpu="bf16, 2·4096³ = 137 GFLOP each",
     method=(

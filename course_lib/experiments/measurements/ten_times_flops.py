@@ -8,7 +8,7 @@ from course_lib.experiments.experiment import Case, Experiment, main_dtype, repe
 from course_lib.experiments.figure import dots
 from course_lib.experiments.result import Column
 from course_lib.experiments.table import quantity
-from course_lib.experiments.timing import Timing
+from course_lib.experiments.timing import Repeats
 
 WIDTH = 4096  # of the linear layer
 
@@ -81,7 +81,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     )
 
 
-def table(cases: Sequence[Case], timings: Mapping[str, Timing], device: hardware.Device) -> list[dict]:
+def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
     """One row for each pair of which both runs were timed."""
     known, rows = {case.name: case for case in cases}, []
     for pair, (small, large) in PAIRS.items():

@@ -1,0 +1,203 @@
+"""Bytes that torch's allocator has handed out, all through a training step; on a GPU also what it keeps reserved."""
+
+from course_lib.accounting import hardware, memory
+from course_lib.experiments import allocation, tiny_gpt
+from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.figure import FAINT, INK, MEASURED, PAPER, PREDICTED, draw
+from course_lib.experiments.result import Column
+from course_lib.experiments.table import quantity
+
+PHASES = ("forward", "backward", "optimizer")
+POINTS = 5  # of each phase, by its allocations and releases: 20 %, 40 % … of them
+STEPS = 2  # that are traced
+ENTRIES = 200_000  # of the GPU allocator's history; a traced step makes some thousands
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Fifteen points of the second step and its peak; a GPU adds reserved bytes, and twelve steps of varying length.
+
+    Full differs from quick in nothing: bytes do not vary.
+    """
+    if device.kind == "cpu":
+        model, batch = tiny_gpt.describe(layers=4, d_model=128, heads=4, vocab=1024, context=128), 4
+    else:
+        model, batch = tiny_gpt.describe(layers=12, d_model=768, heads=12, vocab=50257, context=1024), 4
+    trace, peak = _Trace(model, batch), _predicted(model, batch, device)
+    call = f"GPT-2 step, {model.layers} layers of width {model.d_model}, {batch} × {model.context} tokens"
+    names = [f"{phase}, {100 * point // POINTS} %" for phase in PHASES for point in range(1, POINTS + 1)]
+    found = [_case(name, call, number, trace, peak.get(name)) for number, name in enumerate(names, 1)]
+    found.append(_case("peak", call, 0, trace, peak["peak"]))
+    if device.kind == "gpu":
+        found.append(_case("reserved", call, 0, trace, None))
+        found += [_case(f"varying lengths: {what}", call, 0, trace, None) for what in ("peak", "reserved")]
+    return tuple(found)
+
+
+def _case(name: str, call: str, point: int, trace: "_Trace", expected: int | None) -> Case:
+    return Case(
+        name,
+        call,
+        observe=lambda bench, seconds: trace.on(bench)[name],
+        expect=lambda device: None if expected is None else float(expected),
+        facts={"point": point},
+    )
+
+
+def _predicted(model, batch: int, device: hardware.Device) -> dict[str, int]:
+    """Point -> bytes that `accounting.memory` predicts: the ends of the phases, and the peak of the step."""
+    peak = memory.training_peak(model, batch, model.context, foreach=device.kind == "gpu")
+    parts = dict(peak.phases["optimizer"].flat())
+    lasting = sum(parts[name] for name in ("weights", "optimizer_state", "inputs", "logits"))
+    return {
+        "forward, 100 %": lasting + int(memory.activations(model, batch, model.context)),
+        "backward, 100 %": lasting + parts["gradients"],
+        "optimizer, 100 %": lasting + parts["gradients"],
+        "peak": int(peak),
+    }
+
+
+class _Trace:
+    """The observations of all cases, made once for the first of them: case -> repeats, in bytes."""
+
+    def __init__(self, model, batch: int):
+        self.model, self.batch, self._found = model, batch, None
+
+    def on(self, bench) -> dict[str, list[float]]:
+        if self._found is None:
+            self._found = self._observe(bench)
+        return self._found
+
+    def _observe(self, bench) -> dict[str, list[float]]:
+        gpu = bench.on == "cuda"
+        if gpu:
+            bench.torch.cuda.empty_cache()
+            foreign = bench.torch.cuda.memory_reserved()
+        net = tiny_gpt.build(bench, self.model)
+        optimizer = bench.torch.optim.AdamW(net.parameters(), lr=1e-4, foreach=gpu)
+        tokens = tiny_gpt.tokens(bench, self.model, self.batch, self.model.context)
+        tiny_gpt.training_step(net, optimizer, tokens)
+        found: dict[str, list[float]] = {}
+        for _ in range(STEPS):
+            optimizer.zero_grad(set_to_none=True)
+            now = highest = allocation.bytes_of([*allocation.state_of(net, optimizer), tokens])
+            for phase, moved in zip(PHASES, _of_phases(bench, net, optimizer, tokens), strict=True):
+                level = _running(now, moved)
+                for point in range(1, POINTS + 1):
+                    place = max(point * len(level) // POINTS - 1, 0)
+                    found.setdefault(f"{phase}, {100 * point // POINTS} %", []).append(float(level[place]))
+                now, highest = level[-1], max(highest, *level)
+            found.setdefault("peak", []).append(float(highest))
+            if gpu:
+                found.setdefault("reserved", []).append(float(bench.torch.cuda.memory_reserved() - foreign))
+        return found | (self._varying(bench, net, optimizer) if gpu else {})
+
+    def _varying(self, bench, net, optimizer) -> dict[str, list[float]]:
+        """Peak of allocated bytes, and reserved bytes, after steps of as many lengths: blocks that fit no more stay."""
+        cuda = bench.torch.cuda
+        optimizer.zero_grad(set_to_none=True)
+        cuda.empty_cache()
+        cuda.reset_peak_memory_stats()
+        for step in range(12):
+            length = self.model.context * (12 - step * 5 % 12) // 12
+            tokens = tiny_gpt.tokens(bench, self.model, self.batch, length)
+            tiny_gpt.training_step(net, optimizer, tokens)
+        cuda.synchronize()
+        return {
+            "varying lengths: peak": [float(cuda.max_memory_allocated())],
+            "varying lengths: reserved": [float(cuda.max_memory_reserved())],
+        }
+
+
+def _of_phases(bench, net, optimizer, tokens) -> list[list[int]]:
+    """Of each phase of a step, the bytes handed out (positive) and taken back (negative), in order of time."""
+    held = []
+
+    def forward():
+        held.append(net(tokens, labels=tokens))
+
+    phases = (forward, lambda: held[0].loss.backward(), optimizer.step)
+    return _on_gpu(bench.torch, phases) if bench.on == "cuda" else [allocation.changes(bench.torch, p) for p in phases]
+
+
+def _on_gpu(torch, phases) -> list[list[int]]:
+    """From the history that the caching allocator keeps when it is asked to."""
+    history = torch.cuda.memory
+    signs = {"alloc": 1, "free_completed": -1}
+    history._record_memory_history(context=None, max_entries=ENTRIES)
+    try:
+        found, before = [], _length(history)
+        for phase in phases:
+            phase()
+            torch.cuda.synchronize()
+            entries = history._snapshot()["device_traces"][torch.cuda.current_device()]
+            found.append([signs[e["action"]] * e["size"] for e in entries[before:] if e["action"] in signs])
+            before = len(entries)
+        return found
+    finally:
+        history._record_memory_history(enabled=None)
+
+
+def _length(history) -> int:
+    import torch
+
+    return len(history._snapshot()["device_traces"][torch.cuda.current_device()])
+
+
+def _running(start: int, changes) -> list[int]:
+    """The level after each change; the start alone where nothing changes."""
+    levels, now = [], start
+    for change in changes:
+        now += change
+        levels.append(now)
+    return levels or [start]
+
+
+def plot(result):
+    """Allocated bytes over the points of the step, and what was predicted for the ends of its phases."""
+    rows = [row for row in result.rows if row["point"]]
+    lowest, highest = (pick(row["measured"] for row in rows) for pick in (min, max))
+    title = (
+        f"Through a training step, allocated memory moves between {quantity(lowest, 'B')} and {quantity(highest, 'B')}"
+    )
+    words = [
+        f"{row['case']}: predicted {quantity(result.prediction[row['case']], 'B')}, measured "
+        f"{quantity(row['measured'], 'B')}."
+        for row in rows
+    ]
+
+    def paint(axes):
+        scale, unit = (1e9, "GB") if highest >= 1e9 else (1e6, "MB")
+        told = [row for row in rows if result.prediction[row["case"]] is not None]
+        ends = [result.prediction[row["case"]] / scale for row in told]
+        axes.plot([row["point"] for row in told], ends, "o", color=PREDICTED, markerfacecolor=PAPER, markersize=10)
+        levels = [row["measured"] / scale for row in rows]
+        axes.plot([row["point"] for row in rows], levels, marker="o", markersize=5, color=MEASURED)
+        for number, phase in enumerate(PHASES):
+            axes.axvline((number + 1) * POINTS, color=FAINT, linewidth=0.8, linestyle=":")
+            middle = (number + 0.5) * POINTS + 0.5
+            axes.annotate(phase, (middle, 0), (0, 6), textcoords="offset points", ha="center", color=INK, fontsize=9)
+        axes.set_ylim(0, 1.08 * highest / scale)
+        axes.set_xticks([])
+        axes.set_xlabel(f"open: predicted; filled: measured on {result.device['name']}", color=INK)
+        axes.set_ylabel(f"allocated memory, {unit}", color=INK)
+
+    return draw(title, f"{title}. {' '.join(words)}", paint, height=4)
+
+
+EXPERIMENT = Experiment(
+    name="allocator_trace",
+    question="How much memory is handed out, moment by moment, while a model trains?",
+    columns=quantity_columns("bytes", "B", Column("point", "point of the step", "", "int", shown=False)),
+    quantity="measured",
+    cases=cases,
+    table=rows_of_quantity,
+    predict=predicted_by_case,
+    plot=plot,
+    on_gpu="GPT-2 small, 4 × 1024 tokens, with reserved memory",
+    method=(
+        "The model is GPT-2 with eager attention in fp32 and AdamW; traced are the second step and the third.",
+        "On a processor the profiler reports every allocation and release, on a GPU the history of the caching "
+        "allocator, in bytes as they are asked for; what it reserves comes in blocks.",
+        "Points of a phase are shares of its allocations and releases, not of its time.",
+    ),
+)

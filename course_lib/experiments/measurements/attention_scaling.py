@@ -1,0 +1,231 @@
+"""Attention over the length of the sequence: eager, SDPA, windowed and linear; forward, and with its backward pass.
+
+Eager attention writes the n×n matrix of scores and reads it again; SDPA (scaled_dot_product_attention) keeps it in
+tiles that never reach main memory (Dao et al., "FlashAttention", arXiv:2205.14135). A window gives every query the keys
+of its own block and of the two beside it. Linear attention replaces the softmax by positive features φ and multiplies
+φ(K)ᵀ by V first (Katharopoulos et al., "Transformers are RNNs", arXiv:2006.16236). No mask is causal here. The first
+two compute the same function, the others functions of their own. No prediction knows the cost of exp, nor that the
+scores of a short sequence stay in a cache.
+"""
+
+from collections.abc import Callable
+
+from course_lib.accounting import flops, hardware, precision, roofline
+from course_lib.experiments.experiment import (
+    Case,
+    Experiment,
+    main_dtype,
+    predicted_by_case,
+    quantity_columns,
+    rows_of_quantity,
+)
+from course_lib.experiments.figure import curves
+from course_lib.experiments.result import Column
+from course_lib.experiments.table import quantity
+
+WIDTH = 64  # of a head
+BLOCK = 128  # queries that share a window of three blocks of keys
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Four forms by sequence length; full adds longer sequences, and eager and SDPA with their backward pass."""
+    dtype = main_dtype(device)
+    heads, lengths, longer = (
+        (2, (256, 512, 1024, 2048), (4096,)) if device.kind == "cpu" else (32, (1024, 2048, 4096, 8192), (16384,))
+    )
+    forms: dict[str, tuple[Callable, Callable]] = {
+        "eager": (eager_ops, eager),
+        "SDPA": (sdpa_ops, sdpa),
+        "window": (window_ops, window),
+        "linear": (linear_ops, linear),
+    }
+    found = [
+        _case(name, f"{name} {n}", heads, n, dtype, ops, function, backward=False)
+        for name, (ops, function) in forms.items()
+        for n in (lengths if quick else lengths + longer)
+    ]
+    if not quick:
+        found += [
+            _case(f"{name}, both ways", f"{name} {n}, both ways", heads, n, dtype, ops, forms[name][1], backward=True)
+            for name, ops in (("eager", eager_both_ways), ("SDPA", sdpa_both_ways))
+            for n in lengths
+        ]
+    return tuple(found)
+
+
+def _case(series, name, heads, n, dtype, ops_of, function, backward) -> Case:
+    ops = ops_of(heads, n, dtype)
+
+    def build(bench):
+        torch = bench.torch
+        shape = (1, heads, n, WIDTH)
+        q, k, v, gradient = (bench.random(*shape, dtype=dtype) for _ in range(4))
+        forward = function(torch, n, q.device)
+        if not backward:
+            return lambda: forward(q, k, v)
+        inputs = [tensor.requires_grad_() for tensor in (q, k, v)]
+        return lambda: torch.autograd.grad(forward(*inputs), inputs, gradient)
+
+    facts = {
+        "series": series,
+        "length": n,
+        "flops": sum(op.flops for op in ops),
+        "bytes": sum(op.bytes for op in ops),
+    }
+    call = f"{heads} heads of {n}×{WIDTH}" + (", forward and backward" if backward else "")
+    return Case(name, call, ops, build, gradients=backward, facts=facts)
+
+
+# ---------------------------------------------------------------- the four forms
+
+
+def eager(torch, n, device):
+    def forward(q, k, v):
+        weights = torch.softmax((q * WIDTH**-0.5) @ k.transpose(-2, -1), dim=-1)
+        return weights @ v
+
+    return forward
+
+
+def sdpa(torch, n, device):
+    return torch.nn.functional.scaled_dot_product_attention
+
+
+def window(torch, n, device):
+    """SDPA of every block of queries with the keys of three blocks, which are gathered first; the places beyond either
+    end are masked.
+    """
+    blocks = n // BLOCK
+    place = torch.arange(-BLOCK, n + BLOCK, device=device).unfold(0, 3 * BLOCK, BLOCK)
+    mask = ((place >= 0) & (place < n)).view(1, blocks, 1, 3 * BLOCK).expand(1, blocks, BLOCK, 3 * BLOCK)
+
+    def gather(x):
+        """[1, heads, n, width] to [heads, blocks, 3 blocks of rows, width]."""
+        padded = torch.nn.functional.pad(x[0], (0, 0, BLOCK, BLOCK))
+        return padded.unfold(1, 3 * BLOCK, BLOCK).transpose(-2, -1).contiguous()
+
+    def forward(q, k, v):
+        blocked = q.view(-1, blocks, BLOCK, WIDTH)
+        out = torch.nn.functional.scaled_dot_product_attention(blocked, gather(k), gather(v), attn_mask=mask)
+        return out.view(q.shape)
+
+    return forward
+
+
+def linear(torch, n, device):
+    def features(x):
+        return torch.nn.functional.elu(x) + 1
+
+    def forward(q, k, v):
+        queries, keys = features(q), features(k)
+        summary, total = keys.transpose(-2, -1) @ v, keys.sum(dim=-2, keepdim=True)
+        return (queries @ summary) / (queries @ total.transpose(-2, -1))
+
+    return forward
+
+
+# ---------------------------------------------------------------- what they do: operations in the order of their calls
+
+
+def eager_ops(heads: int, n: int, dtype: str) -> tuple[roofline.Op, ...]:
+    return (
+        roofline.elementwise(heads * n * WIDTH, dtype=dtype, name="scale"),
+        roofline.matmul(n, WIDTH, n, dtype, batch=heads, name="scores"),
+        _softmax(heads, n, n, dtype),
+        roofline.matmul(n, n, WIDTH, dtype, batch=heads, name="values"),
+    )
+
+
+def sdpa_ops(heads: int, n: int, dtype: str) -> tuple[roofline.Op, ...]:
+    """One call: q, k and v are read once, the result is written once."""
+    return (_sdpa(heads, n, n, dtype),)
+
+
+def window_ops(heads: int, n: int, dtype: str) -> tuple[roofline.Op, ...]:
+    """Keys and values are copied twice, padded by a block at each end and then threefold, before one SDPA."""
+    rows, padded, gathered = heads * n * WIDTH, heads * (n + 2 * BLOCK) * WIDTH, heads * 3 * n * WIDTH
+    pad = roofline.Op("pad", 0, 2 * precision.nbytes(rows + padded, dtype), dtype, calls=2)
+    gather = roofline.Op("gather", 0, 2 * precision.nbytes(padded + gathered, dtype), dtype, calls=2)
+    return (pad, gather, _sdpa(heads * (n // BLOCK), BLOCK, 3 * BLOCK, dtype))
+
+
+def linear_ops(heads: int, n: int, dtype: str) -> tuple[roofline.Op, ...]:
+    elements = heads * n * WIDTH
+    features = [
+        roofline.elementwise(elements, dtype=dtype, name=name) for name in ("elu of q", "+ 1", "elu of k", "+ 1")
+    ]
+    total = roofline.Op("sum", heads * (n - 1) * WIDTH, precision.nbytes(heads * (n + 1) * WIDTH, dtype), dtype)
+    divide = roofline.Op("divide", elements, precision.nbytes(2 * elements + heads * n, dtype), dtype)
+    return (
+        *features,
+        roofline.matmul(WIDTH, n, WIDTH, dtype, batch=heads, name="summary"),
+        total,
+        roofline.matmul(n, WIDTH, WIDTH, dtype, batch=heads, name="values"),
+        roofline.matmul(n, WIDTH, 1, dtype, batch=heads, name="normaliser"),
+        divide,
+    )
+
+
+def eager_both_ways(heads: int, n: int, dtype: str) -> tuple[roofline.Op, ...]:
+    """Each product has two in the backward pass; the gradient of the softmax reads two n×n matrices and writes one."""
+    scores, values = eager_ops(heads, n, dtype)[1::2]
+    softmax = roofline.elementwise(heads * n * n, reads=2, flops_per_element=4, dtype=dtype, name="softmax, backward")
+    scale = roofline.elementwise(heads * n * WIDTH, dtype=dtype, name="scale, backward")
+    return (*eager_ops(heads, n, dtype), values, values, softmax, scores, scores, scale)
+
+
+def sdpa_both_ways(heads: int, n: int, dtype: str) -> tuple[roofline.Op, ...]:
+    """The backward pass computes the scores again, so it has five products to the forward pass's two. It reads q, k, v,
+    the result and its gradient and writes three gradients.
+    """
+    forward = _sdpa(heads, n, n, dtype)
+    traffic = precision.nbytes(8 * heads * n * WIDTH, dtype)
+    return (forward, roofline.Op("SDPA, backward", 5 * heads * flops.matmul(n, WIDTH, n), traffic, dtype))
+
+
+def _softmax(heads: int, rows: int, columns: int, dtype: str) -> roofline.Op:
+    work = flops.softmax(heads * rows, columns, stable=True)
+    return roofline.Op("softmax", work, precision.nbytes(2 * heads * rows * columns, dtype), dtype)
+
+
+def _sdpa(heads: int, queries: int, keys: int, dtype: str) -> roofline.Op:
+    """The two products and the softmax between them; only what enters and leaves the call crosses main memory."""
+    work = 2 * heads * flops.matmul(queries, WIDTH, keys) + flops.softmax(heads * queries, keys, stable=True)
+    return roofline.Op("SDPA", work, precision.nbytes(2 * heads * (queries + keys) * WIDTH, dtype), dtype)
+
+
+def plot(result):
+    """Measured and predicted time over the sequence length, a line for each form."""
+    rows = [row for row in result.rows if row["series"] == "eager"]
+    title = "Attention over the length of the sequence"
+    if len(rows) > 1:
+        longer, times = rows[-1]["length"] / rows[0]["length"], rows[-1]["measured"] / rows[0]["measured"]
+        title = f"A sequence {longer:.0f} times as long: eager attention takes {quantity(times, '×')} the time"
+    return curves(result, x="length", title=title, axis="time, s", by="series")
+
+
+EXPERIMENT = Experiment(
+    name="attention_scaling",
+    question="How does the time of attention grow with the length of the sequence, in four forms?",
+    columns=quantity_columns(
+        "time",
+        "s",
+        Column("series", "form", "", "str", shown=False),
+        Column("length", "sequence length", "", "int", shown=False),
+        Column("flops", "FLOPs", "FLOP", "int"),
+        Column("bytes", "bytes", "B", "int"),
+    ),
+    quantity="measured",
+    cases=cases,
+    table=rows_of_quantity,
+    predict=predicted_by_case,
+    plot=plot,
+    quick_seconds=0.05,
+    full_seconds=0.2,
+    on_gpu="bf16, 32 heads, lengths 1024 to 8192",
+    method=(
+        "Every call allocates what it returns and what it keeps for the backward pass, as in a model.",
+        "The bytes are those of each operation's operands; short sequences keep them in a cache.",
+        "Which kernel SDPA takes is left to torch; no mask is causal.",
+    ),
+)

@@ -1,0 +1,180 @@
+"""The rate of one addition by the size of its working set: each memory level is a stair of the curve."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import dropwhile, pairwise
+
+from course_lib.accounting import hardware, roofline, units
+from course_lib.experiments import calls
+from course_lib.experiments.bench import Bench
+from course_lib.experiments.experiment import Case, Experiment, quantity_columns
+from course_lib.experiments.figure import curves
+from course_lib.experiments.measurements.cuda_graphs import replayed
+from course_lib.experiments.result import Column
+from course_lib.experiments.timing import Repeats
+
+SMALLEST = 24 * 2**10  # B of all three arrays together
+NOISE = 0.1  # by how much of itself a rate is uncertain
+FALL = 1.3  # a rate that is this many times lower belongs to the next stair
+GRAPH_CALLS = 20  # additions in one CUDA graph: launching them one by one would hide the cache of a GPU
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Working sets from 24 KiB, doubling, to 384 MiB (on a GPU 1.5 GiB); full has the sizes between, and one more."""
+    steps = 15 if device.kind == "cpu" else 17
+    sizes = [SMALLEST * 2**step for step in range(steps if quick else steps + 1)]
+    if not quick:
+        sizes = sorted([*sizes, *(3 * size // 2 for size in sizes[:-1])])
+    return tuple(_case(size, device) for size in sizes)
+
+
+def _case(working_set: int, device: hardware.Device) -> Case:
+    elements = working_set // 12
+    op = roofline.elementwise(elements, reads=2)
+    build, share = calls.addition(elements, "fp32"), 1
+    if device.kind == "gpu":
+        build, share = _graph(build), GRAPH_CALLS
+    return Case(
+        binary_size(working_set),
+        f"a + b, {elements} elements each",
+        (op,),
+        build,
+        share=share,
+        facts={"working_set": working_set},
+    )
+
+
+def _graph(build):
+    """The same call `GRAPH_CALLS` times as one CUDA graph, replayed with one launch."""
+
+    def build_graph(bench: Bench):
+        call = build(bench)
+
+        def calls():
+            for _ in range(GRAPH_CALLS):
+                call()
+
+        return replayed(bench, calls)
+
+    return build_graph
+
+
+def binary_size(size: int) -> str:
+    """A size in bytes as "24 KiB" or "1.5 GiB": caches come in powers of two."""
+    for power, prefix in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if size >= 2**power:
+            return f"{size / 2**power:g} {prefix}"
+    return f"{size} B"
+
+
+def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
+    """One row for each working set; the rate is bytes by the median time."""
+    rows = []
+    for case in cases:
+        timed = timings[case.name]
+        first, third = timed.quartiles
+        rows.append(
+            {
+                "case": case.name,
+                "call": case.call,
+                **case.facts,
+                "predicted": _rate(case, device),
+                "measured": case.bytes / timed.median,
+                "q1": case.bytes / third,
+                "q3": case.bytes / first,
+                "repeats": len(timed.values),
+            }
+        )
+    return rows
+
+
+def predict(cases: Sequence[Case], device: hardware.Device) -> dict[str, float | None]:
+    """case -> B/s that main memory alone would give, with the overhead of the call."""
+    return {case.name: _rate(case, device) for case in cases}
+
+
+def _rate(case: Case, device: hardware.Device) -> float | None:
+    seconds = case.predict(device)
+    return None if seconds is None else case.bytes / seconds
+
+
+def knees(points: Sequence[tuple[float, float]], overhead: float = 0.0) -> list[float]:
+    """Working sets in bytes at which the curve falls to its next stair: about what the levels before hold together.
+
+    points: (working set in B, rate in B/s). overhead: seconds of a call, which are taken off. Left out are points of
+    which it is more than three quarters, and the rise to the first stair, which belongs to what overhead is left.
+    The curve is cut into stairs of at least two points, each `FALL` times lower than the one before, with up to two
+    points between them that are on the way down. Of all such cuts the one is taken that explains log(rate) best for
+    its number of stairs (the Bayesian information criterion, each rate being uncertain by `NOISE`). A knee is the
+    geometric mean of the last working set above and the first below.
+    """
+    times = [(size, size / rate) for size, rate in sorted(points)]
+    points = [(size, size / (seconds - overhead)) for size, seconds in times if overhead <= 0.75 * seconds]
+    highest = max((rate for _, rate in points), default=0.0)
+    points = list(dropwhile(lambda point: point[1] < highest / FALL, points))
+    logs = [math.log(rate) for _, rate in points]
+    best, chosen = math.inf, []
+    for count in range(1, len(points) // 2 + 1):
+        cost, runs = _stairs(logs, count)
+        means = [sum(logs[a:b]) / (b - a) for a, b in runs]
+        if cost < best and all(high - low >= math.log(FALL) for high, low in pairwise(means)):
+            best, chosen = cost, runs
+    return [math.sqrt(points[end - 1][0] * points[start][0]) for (_, end), (start, _) in pairwise(chosen)]
+
+
+def _stairs(logs: list[float], count: int) -> tuple[float, list[tuple[int, int]]]:
+    """The cheapest `count` runs of `logs`, as (cost, [(start, end), …]).
+
+    Each run costs two parameters and the squared errors around its mean, each value between two runs one parameter.
+    """
+    parameter = math.log(len(logs))
+
+    def cost(a, b):
+        mean = sum(logs[a:b]) / (b - a)
+        return sum(((value - mean) / NOISE) ** 2 for value in logs[a:b]) + 2 * parameter
+
+    best = {0: (0.0, [])}  # where the next run may start -> (cost so far, runs)
+    for number in range(count):
+        ends = {}
+        for a, (so_far, runs) in best.items():
+            for b in range(a + 2, len(logs) + 1):
+                candidate = (so_far + cost(a, b), [*runs, (a, b)])
+                ends[b] = min(ends.get(b, (math.inf, [])), candidate)
+        last = number == count - 1
+        best = {}
+        for b, (so_far, runs) in ends.items():
+            for skipped in (0,) if last else (0, 1, 2):
+                candidate = (so_far + skipped * parameter, runs)
+                best[b + skipped] = min(best.get(b + skipped, (math.inf, [])), candidate)
+    return best[len(logs)]
+
+
+def plot(result):
+    """Measured and predicted rate by working set, on logarithmic axes; the title names the knees."""
+    points = [(row["working_set"], row["measured"]) for row in result.rows]
+    found = [units.format_bytes(float(f"{knee:.2g}")) for knee in knees(points, result.device["call_overhead"])]
+    best = max(rate for _, rate in points) / points[-1][1]
+    title = f"The addition runs up to {best:.1f} times as fast on small arrays as on the largest"
+    if found:
+        title += f"; the rate falls at about {', '.join(found[:-1])}{' and ' * (len(found) > 1)}{found[-1]}"
+    return curves(result, x="working_set", title=title, axis="rate, B/s")
+
+
+EXPERIMENT = Experiment(
+    name="bandwidth_staircase",
+    question="How many bytes per second does one addition move, by the size of its working set?",
+    columns=quantity_columns("rate", "B/s", Column("working_set", "working set", "B", "int")),
+    quantity="measured",
+    cases=cases,
+    table=table,
+    predict=predict,
+    plot=plot,
+    quick_seconds=0.04,
+    full_seconds=0.25,
+    on_gpu="up to 1.5 GiB, twenty additions in one CUDA graph",
+    method=(
+        "c = a + b in fp32 into memory that is already there; the working set is all three arrays.",
+        "The same arrays are added again and again: what fits into a cache comes from it, on purpose.",
+        "Predicted is main memory with the overhead of the call, and no cache.",
+    ),
+)

@@ -1,0 +1,194 @@
+"""A convolutional block and a transformer block by the size of the image: FLOPs and time.
+
+The bottleneck is one of the first stage of ResNet-50 (He et al., arXiv:1512.03385), the other a block of ViT-S/16
+(Dosovitskiy et al., arXiv:2010.11929; Touvron et al., arXiv:2012.12877), both at inference. The FLOPs of the bottleneck
+grow with the pixels; those of attention scores and values with their square.
+"""
+
+from collections.abc import Callable
+
+from course_lib.accounting import flops, hardware, precision, roofline
+from course_lib.experiments.experiment import (
+    Case,
+    Experiment,
+    main_dtype,
+    predicted_by_case,
+    quantity_columns,
+    rows_of_quantity,
+)
+from course_lib.experiments.figure import curves
+from course_lib.experiments.result import Column
+
+CHANNELS, INNER = 256, 64  # of the bottleneck
+WIDTH, HEADS, PATCH = 384, 6, 16  # of the ViT block
+CONVOLUTION, ATTENTION = "ResNet bottleneck", "ViT block"
+SCALE = 0.05  # of the random weights, so that the sums neither grow nor vanish
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Both blocks on images of 112, 224 and 448 pixels a side; full adds 896."""
+    dtype, batch = main_dtype(device), 1 if device.kind == "cpu" else 32
+    sides = (112, 224, 448) if quick else (112, 224, 448, 896)
+    convolutions = [
+        _case(CONVOLUTION, side, f"{batch} × [{CHANNELS}×{side // 4}×{side // 4}]", bottleneck_ops, bottleneck)
+        for side in sides
+    ]
+    attentions = [
+        _case(ATTENTION, side, f"{batch} × {tokens(side)} tokens of {WIDTH}", vit_ops, vit_block) for side in sides
+    ]
+    return tuple(make(batch, dtype) for make in (*convolutions, *attentions))
+
+
+def tokens(side: int) -> int:
+    """The patches of an image and the class token."""
+    return (side // PATCH) ** 2 + 1
+
+
+def _case(block: str, side: int, call: str, ops_of: Callable, build: Callable) -> Callable[[int, str], Case]:
+    def make(batch: int, dtype: str) -> Case:
+        products, others = ops_of(side, batch, dtype)
+        facts = {"block": block, "side": side, "flops": sum(op.flops for op in products)}
+        return Case(f"{block}, {side}", call, (*products, *others), build(side, batch, dtype), facts=facts)
+
+    return make
+
+
+# ---------------------------------------------------------------- what they do: (products, all other operations)
+
+
+def bottleneck_ops(side: int, batch: int, dtype: str) -> tuple[list[roofline.Op], list[roofline.Op]]:
+    pixels = batch * (side // 4) ** 2
+
+    def convolution(inputs, outputs, kernel):
+        height = width = side // 4
+        work = flops.conv2d(
+            in_channels=inputs, out_channels=outputs, kernel=kernel, out_height=height, out_width=width, batch=batch
+        )
+        moved = precision.nbytes(pixels * (inputs + outputs) + kernel**2 * inputs * outputs, dtype)
+        return roofline.Op(f"conv {kernel}×{kernel}", work, moved, dtype)
+
+    def elementwise(name, channels, reads=1, each=1):
+        return roofline.elementwise(pixels * channels, reads=reads, flops_per_element=each, dtype=dtype, name=name)
+
+    products = [convolution(CHANNELS, INNER, 1), convolution(INNER, INNER, 3), convolution(INNER, CHANNELS, 1)]
+    norms = [elementwise("batch norm", channels, each=4) for channels in (INNER, INNER, CHANNELS)]
+    activations = [elementwise("ReLU", channels) for channels in (INNER, INNER, CHANNELS)]
+    return products, [*norms, *activations, elementwise("residual", CHANNELS, reads=2)]
+
+
+def vit_ops(side: int, batch: int, dtype: str) -> tuple[list[roofline.Op], list[roofline.Op]]:
+    count = tokens(side)
+    rows = batch * count
+    scores = 2 * batch * HEADS * flops.matmul(count, WIDTH // HEADS, count)
+    attention = roofline.Op("SDPA", scores, precision.nbytes(4 * rows * WIDTH, dtype), dtype)
+    linear = [
+        roofline.matmul(rows, inputs, outputs, dtype)
+        for inputs, outputs in ((WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH, 4 * WIDTH), (4 * WIDTH, WIDTH))
+    ]
+    norm = roofline.Op("layer norm", flops.layer_norm(rows, WIDTH), precision.nbytes(2 * rows * WIDTH, dtype), dtype)
+    gelu = roofline.elementwise(4 * rows * WIDTH, flops_per_element=5, dtype=dtype, name="GELU")
+    residual = roofline.elementwise(rows * WIDTH, reads=2, dtype=dtype, name="residual")
+    return [linear[0], attention, *linear[1:]], [norm, norm, gelu, residual, residual]
+
+
+# ---------------------------------------------------------------- the blocks
+
+
+def bottleneck(side: int, batch: int, dtype: str):
+    """1×1, 3×3 and 1×1 convolution, each with batch norm by running statistics; the input is added before the last
+    ReLU.
+    """
+
+    def build(bench):
+        F = bench.torch.nn.functional
+        x = bench.random(batch, CHANNELS, side // 4, side // 4, dtype=dtype)
+        layers = []
+        for inputs, outputs, kernel in ((CHANNELS, INNER, 1), (INNER, INNER, 3), (INNER, CHANNELS, 1)):
+            weight = bench.random(outputs, inputs, kernel, kernel, dtype=dtype).mul_(SCALE)
+            mean, gain, bias = (bench.random(outputs, dtype=dtype) for _ in range(3))
+            layers.append((weight, mean, bench.empty(outputs, dtype=dtype), gain, bias, kernel // 2))
+
+        def block():
+            y = x
+            for place, (weight, mean, variance, gain, bias, padding) in enumerate(layers):
+                y = F.batch_norm(F.conv2d(y, weight, padding=padding), mean, variance, gain, bias)
+                if place < 2:
+                    y = y.relu_()
+            return y.add_(x).relu_()
+
+        return block
+
+    return build
+
+
+def vit_block(side: int, batch: int, dtype: str):
+    """Layer norm and attention, layer norm and MLP with GELU, each added to its input."""
+
+    def build(bench):
+        F = bench.torch.nn.functional
+        count = tokens(side)
+        x = bench.random(batch, count, WIDTH, dtype=dtype)
+
+        def linear(inputs, outputs):
+            return bench.random(outputs, inputs, dtype=dtype).mul_(SCALE), bench.random(outputs, dtype=dtype)
+
+        qkv, out, up, down = (
+            linear(WIDTH, 3 * WIDTH),
+            linear(WIDTH, WIDTH),
+            linear(WIDTH, 4 * WIDTH),
+            linear(4 * WIDTH, WIDTH),
+        )
+        norms = [(bench.random(WIDTH, dtype=dtype), bench.random(WIDTH, dtype=dtype)) for _ in range(2)]
+
+        def block():
+            normed = F.layer_norm(x, (WIDTH,), *norms[0])
+            q, k, v = F.linear(normed, *qkv).view(batch, count, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+            attended = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(batch, count, WIDTH)
+            y = x + F.linear(attended, *out)
+            return y + F.linear(F.gelu(F.linear(F.layer_norm(y, (WIDTH,), *norms[1]), *up)), *down)
+
+        return block
+
+    return build
+
+
+def plot(result):
+    """Measured and predicted time over the side of the image, a line for each block."""
+
+    def growth(block):
+        rows = [row for row in result.rows if row["block"] == block]
+        return rows[-1]["measured"] / rows[0]["measured"] if len(rows) > 1 else None
+
+    grown, title = [growth(block) for block in (CONVOLUTION, ATTENTION)], "A convolution and a transformer block"
+    if all(grown):
+        title = (
+            f"From the smallest image to the largest: {CONVOLUTION} {grown[0]:.0f} times the time, "
+            f"{ATTENTION} {grown[1]:.0f} times"
+        )
+    return curves(result, x="side", title=title, axis="time, s", by="block")
+
+
+EXPERIMENT = Experiment(
+    name="conv_vs_attention",
+    question="How do FLOPs and time of a ResNet block and of a ViT block grow with the image?",
+    columns=quantity_columns(
+        "time",
+        "s",
+        Column("block", "block", "", "str", shown=False),
+        Column("side", "side of the image, pixels", "", "int", shown=False),
+        Column("flops", "FLOPs of products", "FLOP", "int"),
+    ),
+    quantity="measured",
+    cases=cases,
+    table=rows_of_quantity,
+    predict=predicted_by_case,
+    plot=plot,
+    quick_seconds=0.1,
+    full_seconds=0.5,
+    on_gpu="bf16, 32 images",
+    method=(
+        "Both blocks allocate their results, as in a model; ReLU and the residual of the bottleneck work in place.",
+        "The FLOPs are those of convolutions and matrix products; the prediction also charges the bytes of norms, "
+        "activations and residual sums, each of which is a call of its own.",
+    ),
+)

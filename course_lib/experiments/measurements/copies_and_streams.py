@@ -1,0 +1,187 @@
+"""Copies between host and GPU: pageable and pinned memory, both directions, small and large, and beside computation."""
+
+from course_lib.accounting import hardware, roofline, units
+from course_lib.experiments.bench import Bench
+from course_lib.experiments.experiment import (
+    Case,
+    Experiment,
+    main_dtype,
+    predicted_by_case,
+    quantity_columns,
+    rows_of_quantity,
+)
+from course_lib.experiments.figure import dots
+from course_lib.experiments.result import Column
+
+LARGE = 256 * 2**20  # bytes of the large copy
+SMALL = (4096, 2**16, 2**20, 2**24)  # bytes of the others, in full runs
+PRODUCT = 12288  # side of the matrix product beside which is copied: on an H100 it takes about as long
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Copies alone, then with a matrix product before, after and beside them."""
+    dtype = main_dtype(device)
+    product = roofline.matmul(PRODUCT, PRODUCT, PRODUCT, dtype)
+    copied, large = roofline.Op("copy", 0, LARGE), units.format_bytes(LARGE)
+    found = []
+    for size in (LARGE,) if quick else (*SMALL, LARGE):
+        for memory in ("pageable", "pinned"):
+            for way in ("to the GPU", "to the host"):
+                found.append(
+                    Case(
+                        f"{memory} {way}, {_binary(size)}",
+                        f"{units.format_bytes(size)} of {memory} host memory, {way}",
+                        (roofline.Op("copy", 0, size),),
+                        build=lambda bench, size=size, memory=memory, way=way: _copy(bench, size, memory, way),
+                        expect=lambda device, size=size: _copying(device, size),
+                        facts={"bytes": size},
+                    )
+                )
+
+    def beside(name, call, ops, build, expect, size=LARGE):
+        found.append(Case(name, call, ops, build, expect=expect, facts={"bytes": size}))
+
+    beside(
+        "both directions at once",
+        f"{large} pinned each way, on two streams",
+        (copied, copied),
+        lambda bench: _both_ways(bench),
+        lambda device: _copying(device, LARGE),
+        2 * LARGE,
+    )
+    beside(
+        "matrix product alone",
+        f"[{PRODUCT}×{PRODUCT}] @ [{PRODUCT}×{PRODUCT}]",
+        (product,),
+        lambda bench: _product(bench, dtype),
+        lambda device: roofline.predict_seconds(product, device=device),
+        product.bytes,
+    )
+    beside(
+        "copy, then product",
+        f"{large} pinned to the GPU and the product, on one stream",
+        (copied, product),
+        lambda bench: _one_stream(bench, dtype),
+        lambda device: _together(device, product, sum),
+    )
+    for memory in ("pinned", "pageable"):
+        beside(
+            f"copy beside product, {memory}",
+            f"{large} {memory} to the GPU, and the product, on two streams",
+            (copied, product),
+            lambda bench, memory=memory: _two_streams(bench, memory, dtype),
+            lambda device: _together(device, product, max),
+        )
+    return tuple(found)
+
+
+def _binary(size: int) -> str:
+    return f"{size // 2**20} MiB" if size >= 2**20 else f"{size // 2**10} KiB"
+
+
+def _copying(device: hardware.Device, size: int) -> float | None:
+    """Seconds over PCIe at its full rate; None where the link is not known, or the copy is ruled by its overhead."""
+    if "pcie" not in device.links:
+        return None
+    seconds = size / device.links["pcie"]
+    return None if seconds < 20e-6 else seconds
+
+
+def _together(device: hardware.Device, product: roofline.Op, how) -> float | None:
+    """Copy and product one after another (sum) or at once (max)."""
+    copying = _copying(device, LARGE)
+    return None if copying is None else how((copying, roofline.predict_seconds(product, device=device)))
+
+
+# ---------------------------------------------------------------- what is timed
+
+
+def _host(bench, size: int, memory: str):
+    tensor = Bench.on_device(bench.torch, "cpu").random(size // 4)
+    return tensor.pin_memory() if memory == "pinned" else tensor
+
+
+def _copy(bench, size: int, memory: str, way: str):
+    host, gpu = _host(bench, size, memory), bench.random(size // 4)
+    if way == "to the GPU":
+        return lambda: gpu.copy_(host, non_blocking=True)
+    return lambda: host.copy_(gpu, non_blocking=True)
+
+
+def _both_ways(bench):
+    torch = bench.torch
+    up, down = (_copy(bench, LARGE, "pinned", way) for way in ("to the GPU", "to the host"))
+    other = torch.cuda.Stream()
+    torch.cuda.synchronize()
+
+    def both():
+        up()
+        with torch.cuda.stream(other):
+            down()
+
+    return both
+
+
+def _product(bench, dtype: str):
+    a, b = (bench.random(PRODUCT, PRODUCT, dtype=dtype) for _ in range(2))
+    c = bench.empty(PRODUCT, PRODUCT, dtype=dtype)
+    return lambda: bench.torch.mm(a, b, out=c)
+
+
+def _one_stream(bench, dtype: str):
+    copy, product = _copy(bench, LARGE, "pinned", "to the GPU"), _product(bench, dtype)
+
+    def one_after_another():
+        copy()
+        product()
+
+    return one_after_another
+
+
+def _two_streams(bench, memory: str, dtype: str):
+    torch = bench.torch
+    copy, product = _copy(bench, LARGE, memory, "to the GPU"), _product(bench, dtype)
+    other = torch.cuda.Stream()
+    torch.cuda.synchronize()
+
+    def at_once():
+        product()
+        with torch.cuda.stream(other):
+            copy()
+
+    return at_once
+
+
+def plot(result):
+    """Predicted and measured time of each case, on a logarithmic axis."""
+    times, title = result.measured, "Copies between host and GPU"
+    pageable, pinned = (times.get(f"{memory} to the GPU, {_binary(LARGE)}") for memory in ("pageable", "pinned"))
+    if pageable and pinned:
+        title = f"Pinned memory reaches the GPU {pageable / pinned:.1f} times as fast as pageable memory"
+    return dots(result, title=title, axis="time, s (logarithmic)")
+
+
+EXPERIMENT = Experiment(
+    name="copies_and_streams",
+    question="How fast do bytes reach the GPU, and can it compute meanwhile?",
+    columns=quantity_columns("time", "s", Column("bytes", "bytes", "B", "int")),
+    quantity="measured",
+    cases=cases,
+    table=rows_of_quantity,
+    predict=predicted_by_case,
+    plot=plot,
+    quick_seconds=0.2,
+    full_seconds=0.5,
+    on_gpu="256 MiB and a bf16 product of 12288³",
+    gpu_only=(
+        "Copies between host and GPU need an NVIDIA GPU, and torch sees none here: the recordings of this experiment, "
+        "where there are some, load everywhere."
+    ),
+    method=(
+        "Host memory is touched before it is copied; pinned memory is pinned beforehand.",
+        "Copies and products of two streams are queued again and again: the time is that of one of each, in the long "
+        "run.",
+        "The host stages a pageable copy through a small pinned buffer and launches nothing meanwhile.",
+        "Predicted is the full rate of PCIe in one direction, from the data sheet where the profile does not know it.",
+    ),
+)

@@ -1,0 +1,118 @@
+"""A file read from beginning to end: from the disk, and from the system's page cache."""
+
+import errno
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from course_lib.accounting import hardware
+from course_lib.experiments.bench import Bench
+from course_lib.experiments.errors import Unavailable
+from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.figure import dots
+from course_lib.experiments.table import quantity
+
+MB = 10**6
+PIECE = 2**20  # B of one read
+SMALL_PIECE = 2**12
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Cold, warm, and warm in small pieces; a file of 64 MB, full 256 MB.
+
+    Where the system cannot drop a file from its page cache on request, there is no cold case.
+    """
+    size = (64 if quick else 256) * MB
+
+    def case(name: str, piece: int, cold: bool = False) -> Case:
+        def observe(bench: Bench, seconds: float) -> list[float]:
+            with temporary_file(size) as file:
+                return rates(file, size, piece, cold, seconds)
+
+        def expect(device: hardware.Device) -> float | None:
+            """The kernel copies each page out of main memory; the piece that it is copied to stays in the cache."""
+            return None if cold or device.kind != "cpu" else device.memory_bandwidth
+
+        call = f"{size // MB} MB, read in pieces of {piece // 2**10} KiB"
+        return Case(name, call, observe=observe, expect=expect)
+
+    cold = (case("cold, from the disk", PIECE, cold=True),) if hasattr(os, "posix_fadvise") else ()
+    return (
+        *cold,
+        case("warm, from the page cache", PIECE),
+        case("warm, in small pieces", SMALL_PIECE),
+    )
+
+
+@contextmanager
+def temporary_file(size: int) -> Iterator:
+    """A file of `size` random bytes in the folder for temporary files, written out to the disk; removed at the end."""
+    block = os.urandom(PIECE)
+    with tempfile.TemporaryFile(buffering=0) as file:
+        try:
+            for start in range(0, size, PIECE):
+                file.write(block[: size - start])
+            os.fsync(file.fileno())
+        except OSError as problem:
+            if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise Unavailable(
+                f"disk_stream needs {size // MB} MB in the folder for temporary files, which has no room for them: "
+                "set TMPDIR to another folder."
+            ) from None
+        yield file
+
+
+def rates(file, size: int, piece: int, cold: bool, seconds: float) -> list[float]:
+    """B/s of reading the whole file, again and again for about `seconds` and at least twice."""
+    target = memoryview(bytearray(piece))
+    found, end = [], time.perf_counter() + seconds
+    if not cold:
+        _read(file, target)
+    while len(found) < 2 or time.perf_counter() < end:
+        if cold:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        start = time.perf_counter()
+        _read(file, target)
+        found.append(size / (time.perf_counter() - start))
+    return found
+
+
+def _read(file, target) -> None:
+    file.seek(0)
+    while file.readinto(target):
+        pass
+
+
+def plot(result):
+    """Measured and predicted rate of each case, on a logarithmic axis."""
+    rates = result.measured
+    cold, warm = rates.get("cold, from the disk"), rates.get("warm, from the page cache")
+    title = "The page cache hands out a file at about the speed of a copy in memory"
+    if cold and warm:
+        title = f"From the disk {quantity(cold, 'B/s')}, from the page cache {quantity(warm, 'B/s')}"
+    return dots(result, title=title, axis="rate, B/s (logarithmic)")
+
+
+EXPERIMENT = Experiment(
+    name="disk_stream",
+    question="How fast can a file be read from the disk, and how fast when the system still has it in memory?",
+    columns=quantity_columns("rate", "B/s"),
+    quantity="measured",
+    cases=cases,
+    table=rows_of_quantity,
+    predict=predicted_by_case,
+    plot=plot,
+    quick_seconds=0.1,
+    full_seconds=2.0,
+    on_gpu="the disk of the machine that the GPU is in",
+    method=(
+        "The file lies in the folder for temporary files and holds random bytes; it is removed afterwards.",
+        "Cold: the system is asked to drop the file from its page cache before each reading. Where that folder is in "
+        "memory (tmpfs), or the disk is virtual and its host keeps a cache, the bytes do not come from a disk.",
+        "Predicted for warm reads is the bandwidth of main memory: each byte is read from it once, and the piece that "
+        "it is copied to stays in the cache.",
+    ),
+)

@@ -1,0 +1,150 @@
+"""The same two matrices added and multiplied: the same bytes, very different FLOPs, and the ratio of their times."""
+
+from collections.abc import Mapping, Sequence
+
+from course_lib.accounting import hardware, roofline
+from course_lib.experiments import calls
+from course_lib.experiments.bench import Bench
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.figure import dots
+from course_lib.experiments.result import Column
+from course_lib.experiments.table import quantity
+from course_lib.experiments.timing import Repeats
+
+MOST_SETS = 128  # of matrices taken in turn; of small matrices they stay in a cache, and the call decides anyway
+
+
+def sides(device: hardware.Device, quick: bool) -> tuple[int, ...]:
+    if device.kind == "cpu":
+        return (16, 128, 512, 1024) if quick else (16, 128, 512, 1024, 2048)
+    return (256, 1024, 4096, 8192) if quick else (256, 1024, 4096, 8192, 16384)
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Sum and product of two n×n matrices, of every side n; full adds the largest."""
+    dtype = main_dtype(device)
+    found = []
+    for n in sides(device, quick):
+        in_turn = min(max(calls.beyond_cache(n, n, dtype) // 3, 1), MOST_SETS)
+        found += [
+            Case(
+                f"add {n}",
+                f"a + b, [{n}×{n}]",
+                (roofline.elementwise(n * n, reads=2, dtype=dtype),),
+                build_sums(n, dtype, in_turn),
+                share=in_turn,
+                facts={"side": n},
+            ),
+            Case(
+                f"product {n}",
+                f"a @ b, [{n}×{n}]",
+                (roofline.matmul(n, n, n, dtype),),
+                calls.product(n, n, n, dtype),
+                facts={"side": n},
+            ),
+        ]
+    return tuple(found)
+
+
+def build_sums(n: int, dtype: str, in_turn: int):
+    """a + b into c, once with each of `in_turn` triples of matrices."""
+
+    def build(bench: Bench):
+        add = bench.torch.add
+        triples = list(zip(*(bench.random(in_turn, n, n, dtype=dtype).unbind() for _ in range(3)), strict=True))
+
+        def sums():
+            for a, b, c in triples:
+                add(a, b, out=c)
+
+        return sums
+
+    return build
+
+
+def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
+    """One row for each side of which both were timed."""
+    rows = []
+    for sum_, product in _pairs(cases):
+        (first_sum, third_sum), (first, third) = timings[sum_.name].quartiles, timings[product.name].quartiles
+        op = product.ops[0]
+        rows.append(
+            {
+                "case": _name(product),
+                "bytes": op.bytes,
+                "flops_ratio": product.flops / sum_.flops,
+                "intensity": op.intensity,
+                "ridges": op.intensity / roofline.ridge_point(device, op.dtype),
+                "sum_measured": timings[sum_.name].median,
+                "product_measured": timings[product.name].median,
+                "predicted": _ratio(sum_, product, device),
+                "measured": timings[product.name].median / timings[sum_.name].median,
+                "q1": first / third_sum,
+                "q3": third / first_sum,
+            }
+        )
+    return rows
+
+
+def predict(cases: Sequence[Case], device: hardware.Device) -> dict[str, float | None]:
+    """side -> predicted ratio of times: intensity over ridge where matrices are large, 1 where overhead rules both."""
+    return {_name(product): _ratio(sum_, product, device) for sum_, product in _pairs(cases)}
+
+
+def _pairs(cases: Sequence[Case]) -> list[tuple[Case, Case]]:
+    """(sum, product) of each side that has both; cases come in pairs, and an interrupt may cut the last one."""
+    by_side: dict[int, list[Case]] = {}
+    for case in cases:
+        by_side.setdefault(case.facts["side"], []).append(case)
+    return [(pair[0], pair[1]) for pair in by_side.values() if len(pair) == 2]
+
+
+def _name(case: Case) -> str:
+    return f"{case.facts['side']}×{case.facts['side']}"
+
+
+def _ratio(sum_: Case, product: Case, device: hardware.Device) -> float | None:
+    times = sum_.predict(device), product.predict(device)
+    return None if None in times else times[1] / times[0]
+
+
+def plot(result):
+    """Measured and predicted ratio of times, for every side."""
+    last = result.rows[-1]
+    title = (
+        f"{last['case']}: {quantity(last['flops_ratio'], '×')} the FLOPs of an addition take "
+        f"{quantity(last['measured'], '×')} its time"
+    )
+    return dots(result, title=title, axis="time of a @ b over time of a + b (logarithmic)")
+
+
+EXPERIMENT = Experiment(
+    name="elementwise_vs_matmul",
+    question="A sum and a product of the same two matrices move the same bytes: how do their times compare?",
+    columns=(
+        Column("case", "matrices", "", "str"),
+        Column("bytes", "bytes of each", "B", "int"),
+        Column("flops_ratio", "FLOPs, a @ b over a + b", "×", "float"),
+        Column("intensity", "intensity of a @ b", "FLOP/B", "float", shown=False),
+        Column("ridges", "intensity / ridge", "×", "float"),
+        Column("sum_measured", "a + b", "s", "float"),
+        Column("product_measured", "a @ b", "s", "float"),
+        Column("predicted", "predicted ratio", "×", "float?"),
+        Column("measured", "measured ratio", "×", "float"),
+        Column("q1", "low", "×", "float", shown=False),
+        Column("q3", "high", "×", "float", shown=False),
+    ),
+    quantity="measured",
+    cases=cases,
+    table=table,
+    predict=predict,
+    plot=plot,
+    quick_seconds=0.1,
+    full_seconds=0.5,
+    on_gpu="bf16, sides 256 to 8192",
+    method=(
+        "Results go into memory that is already there (out=).",
+        "The sums take matrices in turn from a set larger than the caches (from side 512 on a processor, 1024 on a "
+        "GPU); the operands of a product stay in cache where they fit, which right of the ridge does not matter.",
+    ),
+)

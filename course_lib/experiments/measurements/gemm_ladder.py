@@ -1,0 +1,222 @@
+"""One matrix product on the rungs of a ladder: from a loop over numbers in Python to one call of the library.
+
+The FLOPs stay the same from the first rung to the last; what changes is how many of them one call does, and how often a
+number that was fetched is used again. The prediction charges every call its overhead and its own operands from main
+memory. So it is too low where the operands stay in a cache. Nothing predicts the loop in Python: the cost of a step of
+the interpreter is not in a machine's profile.
+"""
+
+from course_lib.accounting import hardware, precision, roofline
+from course_lib.experiments import calls
+from course_lib.experiments.experiment import Case, Experiment, main_dtype, quantity_columns, repeated
+from course_lib.experiments.figure import dots
+from course_lib.experiments.measurements.matmul_sweep import predicted_rates, rates_by_case
+from course_lib.experiments.result import Column
+from course_lib.experiments.table import quantity
+
+STEPS = 8  # rows, outer products or tiles that one run of a rung's function does
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """[n×n] @ [n×n], n = 512 on a processor and 4096 on a GPU; full differs from quick in the repeats only."""
+    dtype = main_dtype(device)
+    n, tile = (512, 64) if device.kind == "cpu" else (4096, 256)
+    blocks = n // tile
+    first = repeated(roofline.matmul(tile, tile, tile, dtype), blocks**2)
+    added = roofline.Op(
+        "addmm", 2 * tile**3, precision.nbytes(4 * tile**2, dtype), dtype
+    )  # the tile of the result is read too
+
+    def rung(name, call, op_of_one, count, build, share):
+        """`count` equal calls, of which one run of what `build` makes does the share."""
+        return _case(name, call, (repeated(op_of_one, count),), build, share)
+
+    row = roofline.Op("row", 2 * n**2, precision.nbytes(n**2 + 2 * n, dtype), dtype)
+    outer = roofline.Op("outer", 2 * n**2, precision.nbytes(2 * n**2 + 2 * n, dtype), dtype)
+    whole = roofline.matmul(n, n, n, dtype)
+    rungs = (
+        rung(
+            "dot products",
+            f"{n}² times torch.dot of {n} numbers",
+            roofline.Op("dot", 2 * n, precision.nbytes(2 * n + 1, dtype), dtype),
+            n**2,
+            build_dots(n, dtype),
+            1 / n,
+        ),
+        rung("row by row", f"{n} times [1×{n}] @ [{n}×{n}]", row, n, build_rows(n, dtype), STEPS / n),
+        rung("outer products", f"{n} times C += column × row", outer, n, build_outer(n, dtype), STEPS / n),
+        _case(
+            "tiles",
+            f"{blocks}³ products of [{tile}×{tile}] tiles",
+            (first, *((repeated(added, blocks**2 * (blocks - 1)),) if blocks > 1 else ())),
+            build_tiles(n, tile, dtype),
+            1,
+        ),
+        rung("library, new result", f"a @ b, [{n}×{n}]", whole, 1, build_new(n, dtype), 1),
+        rung("library, out=", f"torch.mm(a, b, out=c), [{n}×{n}]", whole, 1, calls.product(n, n, n, dtype), 1),
+    )
+    if device.kind != "cpu":
+        return rungs
+    steps = Case(
+        "loop over numbers",
+        f"Python floats, {n}³ multiply-adds",
+        (repeated(roofline.Op("multiply-add", 2, precision.nbytes(2, "fp64"), dtype), n**3),),
+        build_loop(n),
+        share=STEPS / n**2,
+        expect=lambda device: None,
+        facts={"flops": 2 * n**3, "calls": n**3},
+    )
+    return (steps, *rungs)
+
+
+def _case(name, call, ops, build, share) -> Case:
+    facts = {"flops": sum(op.flops for op in ops), "calls": sum(op.calls for op in ops)}
+    return Case(name, call, ops, build, share=share, facts=facts)
+
+
+def build_loop(n: int):
+    """STEPS numbers of the first row of the result, in Python floats."""
+
+    def build(bench):
+        a, columns = bench.random(1, n).tolist()[0], bench.random(STEPS, n).tolist()
+
+        def one_after_another():
+            results = []
+            for column in columns:
+                total = 0.0
+                for k in range(n):
+                    total += a[k] * column[k]
+                results.append(total)
+            return results
+
+        return one_after_another
+
+    return build
+
+
+def build_dots(n: int, dtype: str):
+    """The first row of the result; the right operand lies column by column, so that every dot product is contiguous."""
+
+    def build(bench):
+        dot = bench.torch.dot
+        a, out = bench.random(n, dtype=dtype), bench.empty(n, dtype=dtype)
+        pairs = list(zip(bench.random(n, n, dtype=dtype).unbind(), out.unbind(), strict=True))
+
+        def first_row():
+            for column, result in pairs:
+                dot(a, column, out=result)
+            return out
+
+        return first_row
+
+    return build
+
+
+def build_rows(n: int, dtype: str):
+    """The first STEPS rows of the result, each from one row of the left operand and all of the right one."""
+
+    def build(bench):
+        mm = bench.torch.mm
+        a, b, out = (bench.random(rows, n, dtype=dtype) for rows in (STEPS, n, STEPS))
+        pairs = list(zip(a.split(1), out.split(1), strict=True))
+
+        def rows():
+            for row, result in pairs:
+                mm(row, b, out=result)
+            return out
+
+        return rows
+
+    return build
+
+
+def build_outer(n: int, dtype: str):
+    """The first STEPS outer products: each adds column k of the left operand times row k of the right one."""
+
+    def build(bench):
+        addmm = bench.torch.addmm
+        left, right, out = (bench.random(rows, n, dtype=dtype) for rows in (STEPS, STEPS, n))
+        out.zero_()
+        pairs = [(column.view(n, 1), row.view(1, n)) for column, row in zip(left, right, strict=True)]
+
+        def sums():
+            for column, row in pairs:
+                addmm(out, column, row, out=out)
+            return out
+
+        return sums
+
+    return build
+
+
+def build_tiles(n: int, tile: int, dtype: str):
+    """The whole product, tile by tile: a tile of the result stays while the tiles that make it up go by."""
+
+    def build(bench):
+        torch, starts = bench.torch, range(0, n, tile)
+        a, b, out = (bench.random(n, n, dtype=dtype) for _ in range(3))
+
+        def tiles(matrix):
+            return [[matrix[i : i + tile, j : j + tile] for j in starts] for i in starts]
+
+        left, right, result = tiles(a), tiles(b), tiles(out)
+        blocks = range(len(starts))
+
+        def product():
+            for i in blocks:
+                for j in blocks:
+                    c = result[i][j]
+                    torch.mm(left[i][0], right[0][j], out=c)
+                    for k in blocks[1:]:
+                        torch.addmm(c, left[i][k], right[k][j], out=c)
+            return out
+
+        return product
+
+    return build
+
+
+def build_new(n: int, dtype: str):
+    """The library's product into new memory each time."""
+
+    def build(bench):
+        a, b = bench.random(n, n, dtype=dtype), bench.random(n, n, dtype=dtype)
+        return lambda: a @ b
+
+    return build
+
+
+def plot(result):
+    """Measured and predicted FLOP/s of every rung."""
+    rates = result.measured
+    title = "The same matrix product on every rung"
+    if {"loop over numbers", "library, out="} <= set(rates):
+        factor = rates["library, out="] / rates["loop over numbers"]
+        title = f"One matrix product: the library is {quantity(factor, '×')} as fast as a loop over numbers"
+    return dots(result, title=title, axis="attained, FLOP/s (logarithmic)")
+
+
+EXPERIMENT = Experiment(
+    name="gemm_ladder",
+    question="One matrix product, from a loop in Python to one library call: what does every rung gain?",
+    columns=quantity_columns(
+        "attained",
+        "FLOP/s",
+        Column("flops", "FLOPs", "FLOP", "int", shown=False),
+        Column("calls", "calls", "", "int"),
+    ),
+    quantity="measured",
+    cases=cases,
+    table=rates_by_case,
+    predict=predicted_rates,
+    plot=plot,
+    quick_seconds=0.1,
+    full_seconds=0.5,
+    on_gpu="bf16, n = 4096, without the loop over numbers",
+    method=(
+        "A rung of many equal calls is timed over some of them; its rate is that of the whole product.",
+        "The calls of the loop over numbers are its multiply-adds; it computes with Python's floats on one thread.",
+        "The operands stay in cache where they fit; results go into memory that is already there, except where the "
+        "name says new.",
+    ),
+)

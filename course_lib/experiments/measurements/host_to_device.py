@@ -1,0 +1,80 @@
+"""Copies between the computer's memory and the GPU's: pageable and pinned memory, by size, against PCIe."""
+
+from course_lib.accounting import hardware
+from course_lib.experiments import timing
+from course_lib.experiments.bench import Bench
+from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.figure import curves
+from course_lib.experiments.measurements.bandwidth_staircase import binary_size
+from course_lib.experiments.result import Column
+from course_lib.experiments.table import quantity
+
+SIZES = tuple(2**power for power in (16, 20, 24, 28))
+BETWEEN = tuple(2**power for power in (18, 22, 26, 30))
+WAYS = ("pageable, to the GPU", "pinned, to the GPU", "pageable, to the host", "pinned, to the host")
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """64 KiB to 256 MiB in four ways; full has the sizes between, and 1 GiB.
+
+    The prediction is the link's rate: what small copies (their launch) and pageable ones (a second copy, in the host's
+    memory) fall short of is what the experiment shows.
+    """
+    sizes = SIZES if quick else sorted(SIZES + BETWEEN)
+    return tuple(_case(way, size) for way in WAYS for size in sizes)
+
+
+def _case(way: str, size: int) -> Case:
+    def observe(bench: Bench, seconds: float) -> list[float]:
+        with bench.torch.inference_mode():
+            timed = timing.measure(copy(bench, way, size), seconds=seconds)
+        if timed.interrupted:
+            raise KeyboardInterrupt
+        return [size / second for second in timed.values]
+
+    return Case(
+        f"{way}, {binary_size(size)}",
+        "target.copy_(source, non_blocking=True)",
+        observe=observe,
+        expect=lambda device: device.links.get("pcie"),
+        facts={"way": way, "bytes": size},
+    )
+
+
+def copy(bench: Bench, way: str, size: int):
+    """The call that copies `size` bytes the `way` of `WAYS`."""
+    torch = bench.torch
+    there = bench.random(size // 4)
+    here = torch.empty(size // 4, pin_memory=way.startswith("pinned"))
+    here.copy_(there)
+    target, source = (there, here) if way.endswith("GPU") else (here, there)
+    return lambda: target.copy_(source, non_blocking=True)
+
+
+def plot(result):
+    """Measured and predicted rate by size for each way, on logarithmic axes."""
+    rates = result.measured
+    best = max(rates, key=rates.get)
+    title = f"The fastest copy reaches {quantity(rates[best], 'B/s')}: {best}"
+    return curves(result, x="bytes", title=title, axis="rate, B/s", by="way")
+
+
+EXPERIMENT = Experiment(
+    name="host_to_device",
+    question="How fast do bytes get into the GPU's memory and back, from pageable and from pinned memory?",
+    columns=quantity_columns("rate", "B/s", Column("way", "copy", "", "str"), Column("bytes", "size", "B", "int")),
+    quantity="measured",
+    cases=cases,
+    table=rows_of_quantity,
+    predict=predicted_by_case,
+    plot=plot,
+    quick_seconds=0.06,
+    full_seconds=0.3,
+    gpu_only="host_to_device copies from the computer's memory to a GPU's, and torch sees no GPU here: "
+    "hardware.load('h100-sxm').link('pcie') is the rate in B/s that such a copy can reach, and "
+    "experiments.load('host_to_device') shows recorded ones where there are any.",
+    method=(
+        "Memory of both sides is there and touched before; copies follow each other, and the clock waits for the last.",
+        "Predicted is the rate of PCIe in one direction, as the catalogue has it.",
+    ),
+)

@@ -1,0 +1,195 @@
+"""The same matrix product, and the same step of a small network, in one number format after another."""
+
+import contextlib
+
+from course_lib.accounting import hardware, roofline
+from course_lib.experiments import timing
+from course_lib.experiments.bench import torch_dtype
+from course_lib.experiments.errors import Unavailable, in_one_line
+from course_lib.experiments.experiment import (
+    Case,
+    Experiment,
+    predicted_by_case,
+    quantity_columns,
+    rows_of_quantity,
+)
+from course_lib.experiments.figure import dots
+from course_lib.experiments.result import Column
+
+FORMATS = {"cpu": ("fp32", "bf16"), "gpu": ("fp32", "tf32", "bf16", "fp16", "fp8-e4m3")}
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """A square product in every format, and forward and backward of an MLP with and without autocast; full has a second
+    size of the product.
+    """
+    kind = "cpu" if device.kind == "cpu" else "gpu"
+    sides = (512, 1024) if kind == "cpu" else (8192, 4096)
+    width, rows = (512, 256) if kind == "cpu" else (8192, 8192)
+    found = []
+    for side in sides[:1] if quick else sides:
+        for dtype in FORMATS[kind]:
+            op = roofline.matmul(side, side, side, dtype)
+            size = "product" if side == sides[0] else f"product of {side}³"
+            found.append(
+                Case(
+                    f"{size}, {dtype}",
+                    f"[{side}×{side}] @ [{side}×{side}] in {dtype}",
+                    (op,),
+                    observe=lambda bench, seconds, side=side, dtype=dtype: _product(bench, seconds, side, dtype),
+                    expect=lambda device, op=op: _expected(device, (op,)),
+                    facts={"format": dtype, "flops": op.flops},
+                )
+            )
+    for dtype in [name for name in FORMATS[kind] if not name.startswith("fp8")]:
+        ops = _mlp_ops(rows, width, dtype)
+        how = {"bf16": "autocast to bf16", "fp16": "autocast to fp16"}.get(dtype, dtype)
+        found.append(
+            Case(
+                f"MLP step, {how}",
+                f"forward and backward, {width}→{4 * width}→{width}, {rows} rows, fp32 weights",
+                ops,
+                observe=lambda bench, seconds, dtype=dtype: _mlp(bench, seconds, rows, width, dtype),
+                expect=lambda device, ops=ops: _expected(device, ops),
+                facts={"format": how, "flops": sum(op.flops for op in ops)},
+            )
+        )
+    return tuple(found)
+
+
+def _mlp_ops(rows: int, width: int, dtype: str) -> tuple[roofline.Op, ...]:
+    """The products: forward, gradient of the weights, and of the inputs but for the first layer, whose input is data.
+
+    Left out, so predicted too short: GELU, the copies that autocast makes of weights and activations, and what the
+    gradients of the weights are copied back to fp32 for.
+    """
+    wide = 4 * width
+    up, down = ("up", rows, width, wide), ("down", rows, wide, width)
+    found = [roofline.matmul(m, k, n, dtype, name=name) for name, m, k, n in (up, down)]
+    found += [roofline.matmul(k, m, n, dtype, name=f"{name}, weights") for name, m, k, n in (up, down)]
+    return (*found, roofline.matmul(rows, width, wide, dtype, name="down, inputs"))
+
+
+def _expected(device: hardware.Device, ops) -> float | None:
+    """The roofline's seconds, None for a format without a peak."""
+    if any(op.dtype not in device.peaks for op in ops):
+        return None
+    return roofline.predict_seconds(ops, device=device)
+
+
+# ---------------------------------------------------------------- what is timed
+
+
+@contextlib.contextmanager
+def fp32_products(torch, dtype: str):
+    """Products of fp32 matrices in TF32 if that is asked for, else not, whatever the learner set."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if dtype == "tf32" else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def _need(torch, on: str, dtype: str) -> None:
+    """Unavailable where this GPU's tensor cores lack a format: torch would take another way, in silence."""
+    if on != "cuda":
+        return
+    have = torch.cuda.get_device_capability()
+    least = {"tf32": (8, 0), "bf16": (8, 0), "fp16": (7, 0), "fp8-e4m3": (8, 9)}.get(dtype, (0, 0))
+    if have < least:
+        raise Unavailable(
+            f"{dtype} needs compute capability {least[0]}.{least[1]}, and this GPU has {have[0]}.{have[1]}."
+        )
+
+
+def _product(bench, seconds: float, side: int, dtype: str):
+    torch = bench.torch
+    _need(torch, bench.on, dtype)
+    with torch.inference_mode(), fp32_products(torch, dtype):
+        call = _fp8_product(bench, side) if dtype.startswith("fp8") else _dense_product(bench, side, dtype)
+        return _timed(call, seconds)
+
+
+def _timed(call, seconds: float) -> tuple[float, ...]:
+    timed = timing.measure(call, seconds=seconds)
+    if timed.interrupted:
+        raise KeyboardInterrupt
+    return timed.values
+
+
+def _dense_product(bench, side: int, dtype: str):
+    a, b = bench.random(side, side, dtype=dtype), bench.random(side, side, dtype=dtype)
+    c = bench.empty(side, side, dtype=dtype)
+    return lambda: bench.torch.mm(a, b, out=c)
+
+
+def _fp8_product(bench, side: int):
+    """fp8 operands with one scale each, accumulated in fp32, result in bf16; the right operand by columns, as the
+    hardware wants it.
+    """
+    torch = bench.torch
+    a, b = (bench.random(side, side, dtype="bf16").to(torch.float8_e4m3fn) for _ in range(2))
+    one = torch.ones((), dtype=torch.float32, device=bench.on)
+
+    def call():
+        return torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True)
+
+    try:
+        call()
+    except (AttributeError, TypeError, ValueError, RuntimeError) as problem:
+        raise Unavailable(f"This torch multiplies no fp8 matrices here. {in_one_line(problem)}") from None
+    return call
+
+
+def _mlp(bench, seconds: float, rows: int, width: int, dtype: str):
+    torch = bench.torch
+    _need(torch, bench.on, dtype)
+    up, down = bench.random(4 * width, width), bench.random(width, 4 * width)
+    up, down = (weight.mul_(0.05).requires_grad_() for weight in (up, down))
+    x = bench.random(rows, width)
+    half = dtype in ("bf16", "fp16")
+
+    def step():
+        with torch.autocast(bench.on, dtype=torch_dtype(torch, dtype), enabled=half):
+            hidden = torch.nn.functional.gelu(torch.nn.functional.linear(x, up), approximate="tanh")
+            loss = torch.nn.functional.linear(hidden, down).float().square().mean()
+        up.grad = down.grad = None
+        loss.backward()
+
+    with fp32_products(torch, dtype):
+        return _timed(step, seconds)
+
+
+def plot(result):
+    """Predicted and measured time of each case, on a logarithmic axis."""
+    times, title = result.measured, "One product, and one step, by number format"
+    if {"product, fp32", "product, bf16"} <= set(times):
+        product = times["product, fp32"] / times["product, bf16"]
+        title = f"bf16 is {product:.1f} times as fast as fp32 in a product"
+        if {"MLP step, fp32", "MLP step, autocast to bf16"} <= set(times):
+            step = times["MLP step, fp32"] / times["MLP step, autocast to bf16"]
+            title += f", and with autocast {step:.1f} times in a step"
+    return dots(result, title=title, axis="time, s (logarithmic)")
+
+
+EXPERIMENT = Experiment(
+    name="low_precision",
+    question="What does a smaller number format gain, in one product and in a step?",
+    columns=quantity_columns(
+        "time", "s", Column("format", "format", "", "str"), Column("flops", "FLOPs", "FLOP", "int")
+    ),
+    quantity="measured",
+    cases=cases,
+    table=rows_of_quantity,
+    predict=predicted_by_case,
+    plot=plot,
+    full_seconds=0.6,
+    on_gpu="a product of 8192³, an MLP of width 8192, and tf32, fp16 and fp8 too",
+    method=(
+        "Products in fp32 use TF32 only where the case says so, whatever torch is set to.",
+        "A product in fp8 has one scale for each operand and gives bf16; results of the others go into memory that is "
+        "already there.",
+        "The step allocates as training does; its weights and their gradients are fp32.",
+    ),
+)

@@ -1,0 +1,113 @@
+"""Latency: the time of one hop when each address is known only after the load before has come back.
+
+On a processor torch itself chases. `index_select` copies table[index[k]] to out[k], one after another; here index and
+out are the same memory, one element apart, so each result is the next index: index[k + 1] = table[index[k]]. torch
+refuses such an overlap when it sees it; two storages made from one buffer hide it. Whether every load did wait for the
+one before is checked: only then is the path right. On a GPU one thread of a Triton kernel chases.
+"""
+
+from course_lib.accounting import hardware
+from course_lib.experiments.bench import Bench
+from course_lib.experiments.errors import Unavailable
+from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.figure import curves
+from course_lib.experiments.measurements.bandwidth_staircase import binary_size
+from course_lib.experiments.result import Column
+from course_lib.experiments.table import quantity
+
+INT64 = 8  # bytes of an index
+HOPS = 2**14  # in one call: the path takes 128 KiB, which an L2 cache holds, and the call about 0.2 ns of each hop
+APART = {"cpu": 64, "gpu": 128}  # B from node to node: one cache line, so that no hop brings the next node along
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Working sets from 16 KiB to 256 MiB, four times larger each; full has those between, and 1 GiB."""
+    sizes = [2**14 * 4**step for step in range(8)] if quick else [2**14 * 2**step for step in range(17)]
+    return tuple(_case(size, APART["cpu" if device.kind == "cpu" else "gpu"]) for size in sizes)
+
+
+def _case(working_set: int, apart: int) -> Case:
+    nodes = working_set // apart
+
+    def build(bench: Bench):
+        chase, _ = chaser(bench, nodes, apart)
+        return chase
+
+    return Case(
+        binary_size(working_set),
+        f"{nodes} nodes, {apart} B apart, in random order",
+        build=build,
+        share=HOPS,
+        expect=lambda device: apart / device.memory_bandwidth,
+        facts={"working_set": working_set},
+    )
+
+
+def chaser(bench: Bench, nodes: int, apart: int):
+    """(function that makes `HOPS` hops further around a random cycle of `nodes`, function that gives the last node).
+
+    The table stays as it is; every call goes on where the last one stopped, so that all nodes are met in turn. Raises
+    Unavailable where this torch does not chase, or where a GPU has no Triton.
+    """
+    torch = bench.torch
+    order = torch.randperm(nodes, generator=bench.generator, device=bench.on) * (apart // INT64)
+    table = torch.zeros(nodes * apart // INT64, dtype=torch.int64, device=bench.on)
+    table[order] = order.roll(-1)
+    return _on_gpu(table, order[:1].clone()) if bench.on == "cuda" else _on_cpu(torch, table, order[0])
+
+
+def _on_cpu(torch, table, start):
+    buffer = bytearray(INT64 * (HOPS + 1))
+    path, behind = (torch.frombuffer(buffer, dtype=torch.int64) for _ in range(2))
+    index, out = path[:-1], behind[1:]
+
+    def chase():
+        path[0] = path[-1]
+        torch.index_select(table, 0, index, out=out)
+
+    path.zero_()  # no earlier path that a wrong order of loads could find right
+    path[-1] = start
+    chase()
+    if not torch.equal(table[path[:-1]], path[1:]):
+        raise Unavailable("This version of torch loads several values at once in index_select, so it cannot chase.")
+    return chase, lambda: int(path[-1])
+
+
+def _on_gpu(table, node):
+    try:
+        from course_lib.experiments.chase_kernel import hop
+    except ImportError:
+        raise Unavailable("On a GPU the chase is a Triton kernel, and Triton is not installed here.") from None
+    return lambda: hop[(1,)](table, node, HOPS, num_warps=1), lambda: int(node)
+
+
+def plot(result):
+    """Measured time of a hop by working set, and what a line would take at full bandwidth, on logarithmic axes."""
+    first, last = result.rows[0], result.rows[-1]
+    title = (
+        f"A hop takes {quantity(first['measured'], 's')} within {first['case']} "
+        f"and {quantity(last['measured'], 's')} within {last['case']}"
+    )
+    return curves(result, x="working_set", title=title, axis="time of a hop, s")
+
+
+EXPERIMENT = Experiment(
+    name="pointer_chase",
+    question="How long does one load take when the next address depends on it?",
+    columns=quantity_columns("time of a hop", "s", Column("working_set", "working set", "B", "int")),
+    quantity="measured",
+    cases=cases,
+    table=rows_of_quantity,
+    predict=predicted_by_case,
+    plot=plot,
+    quick_seconds=0.06,
+    full_seconds=0.4,
+    on_gpu="nodes 128 B apart, one thread of a Triton kernel",
+    method=(
+        "Nodes lie one to a cache line, linked in random order to one cycle; every hop must wait for the one before.",
+        "One call makes 16384 hops, and the next goes on where it stopped.",
+        "On a processor a hop costs at least a store and a load of the path that torch writes, about 1 to 2 ns; in "
+        "large working sets, misses of the address translation are part of it.",
+        "Predicted is a cache line at the full bandwidth of main memory: what a hop would take if only bytes counted.",
+    ),
+)

@@ -1,0 +1,133 @@
+"""The peak of allocated memory in a real training step of a small GPT-2, with one strategy changed at a time."""
+
+from dataclasses import dataclass, replace
+
+from course_lib.accounting import hardware, memory, precision
+from course_lib.experiments import allocation, tiny_gpt
+from course_lib.experiments.bench import Bench
+from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.figure import dots
+from course_lib.experiments.result import Column
+from course_lib.experiments.table import quantity
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a model is trained; the fields are the arguments of `memory.training_peak`."""
+
+    batch: int
+    seq: int
+    precision: str = "fp32"
+    attention: str = "eager"
+    recompute: str = "none"
+    optimizer: str = "adamw"
+
+    @property
+    def autocast(self) -> bool:
+        return self.precision == "amp-bf16"
+
+    def __str__(self):
+        more = [self.precision] if self.precision != "fp32" else []
+        more += [self.attention, *(["recompute every block"] if self.recompute == "full" else []), self.optimizer]
+        return f"{self.batch} × {self.seq} tokens, {', '.join(more)}"
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Batches of 1 to 8 with AdamW, fp32 and eager attention; then the largest with one thing changed.
+
+    Full also has 16 sequences.
+    """
+    if device.kind == "cpu":
+        model, seq = tiny_gpt.describe(layers=4, d_model=128, heads=4, vocab=1024, context=256), 128
+    else:
+        model, seq = tiny_gpt.describe(layers=12, d_model=768, heads=12, vocab=50257, context=1024), 512
+    one, base = Setting(1, seq), Setting(8, seq)
+    settings = {
+        "batch 1": one,
+        "batch 1, SGD": replace(one, optimizer="sgd"),
+        "batch 2": replace(one, batch=2),
+        "batch 4": replace(one, batch=4),
+        "batch 8": base,
+        "batch 4, twice as long": Setting(4, 2 * seq),
+        "batch 4, twice as long, SDPA": Setting(4, 2 * seq, attention="sdpa"),
+        "batch 8, autocast to bf16": replace(base, precision="amp-bf16"),
+        "batch 8, all in bf16": replace(base, precision="bf16"),
+        "batch 8, recompute every block": replace(base, recompute="full"),
+    }
+    if not quick:
+        settings["batch 16"] = Setting(16, seq)
+    return tuple(_case(name, model, setting) for name, setting in settings.items())
+
+
+def _case(name: str, model, setting: Setting) -> Case:
+    def observe(bench: Bench, seconds: float) -> list[float]:
+        return [peak(bench, model, setting)]
+
+    def expect(device: hardware.Device) -> float:
+        return float(int(predicted_peak(model, setting, device)))
+
+    return Case(
+        name,
+        str(setting),
+        observe=observe,
+        expect=expect,
+        facts={"weights": precision.nbytes(int(model.parameters()), "bf16" if setting.precision == "bf16" else "fp32")},
+    )
+
+
+def predicted_peak(model, setting: Setting, device: hardware.Device) -> memory.Peak:
+    """What `accounting` says; on a GPU AdamW updates all tensors at once, which is PyTorch's default there."""
+    return memory.training_peak(model, foreach=device.kind == "gpu", **vars(setting))
+
+
+def peak(bench: Bench, model, setting: Setting) -> int:
+    """Bytes allocated at the worst instant of the second training step, in which the optimizer's state exists."""
+    net, optimizer = trained(bench, model, setting)
+    tokens = tiny_gpt.tokens(bench, model, setting.batch, setting.seq)
+
+    tiny_gpt.training_step(net, optimizer, tokens[:1, :2])  # makes the optimizer's state
+    optimizer.zero_grad(set_to_none=True)
+    lasting = allocation.bytes_of([*allocation.state_of(net, optimizer), tokens])
+    return lasting + allocation.rise(bench, lambda: tiny_gpt.training_step(net, optimizer, tokens, setting.autocast))
+
+
+def trained(bench: Bench, model, setting: Setting):
+    """(net, optimizer) for this setting."""
+    net = tiny_gpt.build(
+        bench, model, setting.attention, setting.recompute, "bf16" if setting.precision == "bf16" else "fp32"
+    )
+    optimizers = {"adamw": bench.torch.optim.AdamW, "sgd": bench.torch.optim.SGD}
+    return net, optimizers[setting.optimizer](net.parameters(), lr=1e-3, foreach=bench.on == "cuda")
+
+
+def plot(result):
+    """Predicted and measured peak of each case, on a logarithmic axis."""
+    peaks = result.measured
+    title = "The peak of a training step grows with the batch, not with the weights alone"
+    if {"batch 1", "batch 8"} <= set(peaks):
+        weights = result["batch 8"]["weights"]
+        title = (
+            f"{quantity(weights, 'B')} of weights: a step needs {quantity(peaks['batch 1'], 'B')} with one sequence, "
+            f"{quantity(peaks['batch 8'], 'B')} with eight"
+        )
+    return dots(result, title=title, axis="peak of allocated memory, B (logarithmic)")
+
+
+EXPERIMENT = Experiment(
+    name="training_memory",
+    question="How much memory does one training step need, and what does each strategy save?",
+    columns=quantity_columns("peak", "B", Column("weights", "weights", "B", "int")),
+    quantity="measured",
+    cases=cases,
+    table=rows_of_quantity,
+    predict=predicted_by_case,
+    plot=plot,
+    on_gpu="GPT-2 small with 512 tokens a sequence",
+    method=(
+        "The model is GPT-2 written out in plain torch; the step measured is the second, after "
+        "zero_grad(set_to_none=True); the first, of two tokens, makes the optimizer's state.",
+        "Counted is what torch's allocator hands out: on a processor from the profiler's memory events, on a GPU by "
+        "torch.cuda.max_memory_allocated.",
+        "The peak does not vary from run to run, so it is measured once.",
+    ),
+)

@@ -1,0 +1,212 @@
+"""What a utilisation gauge shows, beside the shares of peak and bandwidth that are really used, for three loads.
+
+On a GPU the gauge is NVML's, which nvidia-smi prints as GPU-Util: the share of time in which any kernel ran. On a
+processor it is the processor time of this process over that of all its cores, which top prints as %CPU.
+"""
+
+import threading
+import time
+
+from course_lib.accounting import hardware, roofline
+from course_lib.experiments import calls, gauges, machine
+from course_lib.experiments.errors import Unavailable
+from course_lib.experiments.experiment import (
+    Case,
+    Experiment,
+    main_dtype,
+    predicted_by_case,
+    quantity_columns,
+    rows_of_quantity,
+)
+from course_lib.experiments.figure import FAINT, INK, MEASURED, PREDICTED, draw
+from course_lib.experiments.result import Column
+
+GAUGES = ("gauge", "of the peak", "of the bandwidth")
+SAMPLES = 0.1  # s between two readings of NVML, whose own sample period is 1/6 s to 1 s
+SETTLE = 1.2  # s of load on a GPU before the first reading counts
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Tiny calls, additions larger than the caches, and a large matrix product, each with three readings.
+
+    Full differs from quick in the time of each load.
+    """
+    dtype = main_dtype(device)
+    elements, side = (2**24, 1024) if device.kind == "cpu" else (2**28, 8192)
+    add = roofline.elementwise
+    loads = {
+        "tiny calls": (add(16, reads=2, dtype=dtype), calls.addition(16, dtype)),
+        "additions": (add(elements, reads=2, dtype=dtype), calls.addition(elements, dtype)),
+        "matrix product": (roofline.matmul(side, side, side, dtype), calls.product(side, side, side, dtype)),
+    }
+    found = []
+    for load, (op, build) in loads.items():
+        run = _Load(op, build, device)
+        for name in GAUGES:
+            found.append(
+                Case(
+                    f"{load}: {name}",
+                    f"{load} again and again, {name}",
+                    (op,),
+                    observe=lambda bench, seconds, run=run, name=name: run.readings(bench, seconds, name),
+                    expect=lambda device, op=op, name=name: _expected(device, op, name),
+                    facts={"load": load, "reading": name},
+                )
+            )
+    return tuple(found)
+
+
+def _expected(device: hardware.Device, op: roofline.Op, name: str) -> float | None:
+    """Shares in %, from the roofline's time for the load; nothing predicts the gauge, which is the point."""
+    seconds = roofline.predict_seconds(op, device=device)
+    if name == "gauge" or (not device.call_overhead and seconds < 5e-6):
+        return None
+    return 100 * _share(op, seconds, device, name)
+
+
+def _share(op: roofline.Op, seconds: float, device: hardware.Device, name: str) -> float:
+    """Share (0 to 1) of the device's peak or bandwidth that one such call in `seconds` uses."""
+    if name == "of the peak":
+        return op.flops / seconds / device.peak(op.dtype)
+    return op.bytes / seconds / device.memory_bandwidth
+
+
+class _Load:
+    """One load; it runs once, and all three readings come from that."""
+
+    def __init__(self, op: roofline.Op, build, device: hardware.Device):
+        self.op, self.build, self.device, self._found = op, build, device, None
+
+    def readings(self, bench, seconds: float, name: str) -> list[float]:
+        """% of each part of the run."""
+        if self._found is None:
+            with bench.torch.inference_mode():
+                self._found = self._run(bench, self.build(bench), seconds)
+        if not self._found[name]:
+            raise Unavailable("The driver of this GPU gives no utilisation.")
+        return self._found[name]
+
+    def _run(self, bench, call, seconds: float) -> dict[str, list[float]]:
+        timed, gauge = (_on_gpu if bench.on == "cuda" else _on_cpu)(bench.torch, call, seconds)
+        found = {name: [100 * _share(self.op, s, self.device, name) for s in timed] for name in GAUGES[1:]}
+        return {"gauge": [100 * share for share in gauge], **found}
+
+
+def _on_cpu(torch, call, seconds: float) -> tuple[list[float], list[float]]:
+    """(seconds of a call, share of the cores' time) in each of five parts of the run."""
+    call()
+    timed, used = [], []
+    for _ in range(5):
+        wall, processor, count = time.perf_counter(), time.process_time(), 0
+        while time.perf_counter() - wall < seconds / 5:
+            call()
+            count += 1
+        elapsed = time.perf_counter() - wall
+        timed.append(elapsed / count)
+        used.append((time.process_time() - processor) / elapsed / machine.cores())
+    return timed, used
+
+
+def _on_gpu(torch, call, seconds: float) -> tuple[list[float], list[float]]:
+    """(seconds of a call in rounds of about 0.1 s, NVML's readings meanwhile)."""
+    call()
+    torch.cuda.synchronize()
+    number = _fitting(torch, call)
+    timed, seen, over = [], [], threading.Event()
+
+    def watch(gauge):
+        over.wait(SETTLE)
+        while not over.wait(SAMPLES):
+            if (share := gauge.utilization()) is not None:
+                seen.append(share)
+
+    with gauges.reading(torch) as gauge:
+        watcher = threading.Thread(target=watch, args=(gauge,)) if gauge else None
+        if watcher:
+            watcher.start()
+        try:
+            until = time.perf_counter() + SETTLE + seconds
+            while time.perf_counter() < until:
+                before = time.perf_counter()
+                for _ in range(number):
+                    call()
+                torch.cuda.synchronize()
+                timed.append((time.perf_counter() - before) / number)
+        finally:
+            over.set()
+            if watcher:
+                watcher.join()
+    return timed, seen
+
+
+def _fitting(torch, call) -> int:
+    """How many calls take about 0.1 s."""
+    number, elapsed = 1, 0.0
+    while elapsed < 0.1:
+        number *= 2
+        before = time.perf_counter()
+        for _ in range(number):
+            call()
+        torch.cuda.synchronize()
+        elapsed = time.perf_counter() - before
+    return max(round(number * 0.1 / elapsed), 1)
+
+
+def plot(result):
+    """The three readings of each load as bars."""
+    shares = {(row["load"], row["reading"]): row["measured"] for row in result.rows}
+    loads = list(dict.fromkeys(load for load, _ in shares))
+    title = "A gauge of utilisation beside what is used"
+    if ("tiny calls", "gauge") in shares and ("tiny calls", "of the peak") in shares:
+        title = (
+            f"Tiny calls: the gauge shows {shares['tiny calls', 'gauge']:.0f} %, "
+            f"and {shares['tiny calls', 'of the peak']:.2g} % of the peak is used"
+        )
+    words = [f"{load}, {reading}: {share:.3g} %." for (load, reading), share in shares.items()]
+
+    def paint(axes):
+        colours = dict(zip(GAUGES, (FAINT, MEASURED, PREDICTED), strict=True))
+        for (load, reading), share in shares.items():
+            y = loads.index(load) * 4 + GAUGES.index(reading)
+            axes.barh(y, share, color=colours[reading], height=0.85)
+            axes.annotate(
+                f"{share:.3g} % {'' if reading == 'gauge' else reading}".rstrip()
+                + (" on the gauge" if reading == "gauge" else ""),
+                (share, y),
+                (5, 0),
+                textcoords="offset points",
+                va="center",
+                color=INK,
+                fontsize=9,
+            )
+        axes.set_yticks([4 * number + 1 for number in range(len(loads))], loads, color=INK)
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1.35 * max(100, *shares.values()))
+        axes.set_xlabel(f"% measured on {result.device['name']}", color=INK)
+
+    return draw(title, f"{title}. {' '.join(words)}", paint, height=1.3 + 0.9 * len(loads))
+
+
+EXPERIMENT = Experiment(
+    name="utilisation_gauges",
+    question="The gauge shows 100 %: how much of the machine is used?",
+    columns=quantity_columns(
+        "share",
+        "%",
+        Column("load", "load", "", "str", shown=False),
+        Column("reading", "reading", "", "str", shown=False),
+    ),
+    quantity="measured",
+    cases=cases,
+    table=rows_of_quantity,
+    predict=predicted_by_case,
+    plot=plot,
+    quick_seconds=0.3,
+    full_seconds=2.5,
+    on_gpu="bf16, larger sizes, the gauge of nvidia-smi",
+    method=(
+        "Each load runs without a pause; the three readings come from the same run.",
+        "Peak and bandwidth are those of this machine's profile.",
+        "A GPU's gauge is read every 0.1 s after the load has run for a second, because the driver averages.",
+    ),
+)
