@@ -282,7 +282,7 @@ def test_an_interrupt_keeps_what_is_there(root, bare, tmp_path):
     partial = tmp_path / "out.json.partial"
     command = [sys.executable, "-m", "course_lib", "record", "--on", "cpu", "--quick", "--out", str(out)]
     running = subprocess.Popen(
-        [*command, "--only", "launch_gaps", "same_flops"],
+        [*command, "--only", "launch_gaps", "matmul_sweep"],
         cwd=root,
         env=bare,
         stderr=subprocess.PIPE,
@@ -292,7 +292,7 @@ def test_an_interrupt_keeps_what_is_there(root, bare, tmp_path):
     lines = []
     for line in running.stderr:
         lines.append(line)
-        if line.startswith("same_flops 1/"):
+        if line.startswith("matmul_sweep 1/"):
             os.killpg(running.pid, signal.SIGINT)
             break
     running.stderr.read()
