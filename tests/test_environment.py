@@ -2,11 +2,13 @@
 
 import re
 import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
@@ -73,3 +75,11 @@ def test_make_help_lists_every_target():
     targets = set(re.search(r"\.PHONY: (.+)", makefile)[1].split())
     described = set(re.findall(r"^([a-z-]+):.*##", makefile, re.MULTILINE))
     assert targets == described
+
+
+def test_every_pin_can_be_installed_on_the_oldest_python_that_is_promised():
+    """A pin may ask for a later patch release than `requires-python` does: Debian 12 has 3.11.2."""
+    oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"
+    installed = {canonicalize_name(d.name): d.metadata["Requires-Python"] for d in distributions()}
+    asked = {name: installed.get(name) for name in pins()}
+    assert [name for name, range_ in asked.items() if range_ and not SpecifierSet(range_).contains(oldest)] == []
