@@ -288,6 +288,7 @@ def test_an_interrupt_keeps_what_is_there(root, bare, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
     )
     lines = []
     for line in running.stderr:
