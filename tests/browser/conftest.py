@@ -57,6 +57,43 @@ def browser():
         chromium.close()
 
 
+# The contrast of every text in an element against what is behind it, as WCAG 2.2 defines it (disabled controls exempt).
+CONTRAST = """(root) => {
+    const canvas = Object.assign(document.createElement('canvas'), {width: 1, height: 1});
+    const context = canvas.getContext('2d', {willReadFrequently: true});
+    const rgba = (colour) => {
+        context.clearRect(0, 0, 1, 1);
+        context.fillStyle = colour;
+        context.fillRect(0, 0, 1, 1);
+        const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data;
+        return [r, g, b, a / 255];
+    };
+    const over = ([r, g, b, a], [R, G, B]) => [r * a + R * (1 - a), g * a + G * (1 - a), b * a + B * (1 - a), 1];
+    const behind = (node) => {
+        const layers = [];
+        for (let at = node; at; at = at.parentElement) layers.push(rgba(getComputedStyle(at).backgroundColor));
+        return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255, 1]);
+    };
+    const linear = (c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    const luminance = ([r, g, b]) =>
+        0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+    const found = [];
+    const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) {
+        const node = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
+        if (!text || node.closest('style, title, desc, option, .spoken, .tip')) continue;
+        if (node.closest(':disabled') || node.closest('label')?.querySelector(':disabled')) continue;
+        const style = getComputedStyle(node);
+        const ink = rgba(node.ownerSVGElement ? style.fill : style.color);
+        for (let at = node; at; at = at.parentElement) ink[3] *= Number(getComputedStyle(at).opacity);
+        const ground = behind(node.ownerSVGElement?.parentElement ?? node);
+        const [light, dark] = [luminance(over(ink, ground)), luminance(ground)].sort((a, b) => b - a);
+        found.push([text.slice(0, 40), (light + 0.05) / (dark + 0.05)]);
+    }
+    return found;
+}"""
+
+
 class Lab:
     """A running JupyterLab: `url`, `token`, and `folder`, the learner's copy that it serves."""
 
@@ -217,6 +254,16 @@ class Notebook:
             )
             self.page.wait_for_timeout(50)
         raise AssertionError(f"the notebook {self.name} shows nothing that matches {selector}")
+
+    def card(self, id: str):
+        """The card of this id. Two cards are drawn in no certain order, so each is found through its own cell."""
+        return self.show(f""".jp-CodeCell:has-text('card("{id}")') .course-card""")
+
+    def pale(self, shown) -> list[tuple[str, float]]:
+        """The texts of an element whose contrast is below 4.5, and that contrast."""
+        texts = shown.evaluate(CONTRAST)
+        assert len(texts) > 5
+        return [(text, round(ratio, 2)) for text, ratio in texts if ratio < 4.5]
 
     def theme(self, name: str):
         self.page.evaluate("(theme) => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", name)
