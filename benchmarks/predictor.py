@@ -16,11 +16,11 @@ import sys
 import warnings
 
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+from real_models import llama_like, transformers_model
 from transformers.utils import logging
 
 from course_lib.accounting import models
-from course_lib.experiments import calibration, machine, profile_steps
+from course_lib.experiments import calibration, machine
 from course_lib.experiments.bench import Bench
 from course_lib.experiments.predictor import Predictor
 from course_lib.experiments.workload import ROWWISE, Attention, Elementwise, Gather, Matmul, Operation, Rowwise
@@ -107,63 +107,20 @@ def drawn(seed: int, number: int = 40) -> list[Operation]:
     return [rng.choice((matmul, batched, elementwise, rowwise, gather, attention))() for _ in range(number)]
 
 
-def gpt2(shape: models.Transformer, attention: str):
-    config = GPT2Config(
-        n_layer=shape.layers,
-        n_embd=shape.d_model,
-        n_head=shape.heads,
-        vocab_size=shape.vocab,
-        n_positions=shape.context,
-        attn_implementation=attention,
-        resid_pdrop=0.0,
-        embd_pdrop=0.0,
-        attn_pdrop=0.0,
-    )
-    return GPT2LMHeadModel(config)
-
-
-def llama(shape: models.Transformer, attention: str):
-    config = LlamaConfig(
-        num_hidden_layers=shape.layers,
-        hidden_size=shape.d_model,
-        num_attention_heads=shape.heads,
-        num_key_value_heads=shape.kv_heads,
-        intermediate_size=shape.d_ff,
-        vocab_size=shape.vocab,
-        max_position_embeddings=shape.context,
-        attn_implementation=attention,
-        tie_word_embeddings=shape.tied_head,
-    )
-    return LlamaForCausalLM(config)
-
-
 GPT2_SMALL = models.load("gpt2")
 GPT2_TINY = dataclasses.replace(GPT2_SMALL, name="gpt2-tiny", layers=4, d_model=256, heads=4, vocab=8000, context=512)
-LLAMA_SMALL = models.Transformer(
-    name="llama-small",
-    layers=8,
-    d_model=512,
-    heads=8,
-    kv_heads=4,
-    d_ff=1408,
-    vocab=32000,
-    context=2048,
-    gated_mlp=True,
-    activation="silu",
-    bias=False,
-    norm="rmsnorm",
-    positions="rotary",
-    tied_head=False,
+LLAMA_SMALL = llama_like(
+    "llama-small", layers=8, d_model=512, heads=8, kv_heads=4, d_ff=1408, vocab=32000, context=2048
 )
-# title, class, shape, batch, seq, attention, whether a training step
+# title, shape, batch, seq, attention, whether a training step
 MODELS = (
-    ("GPT-2 small 1×256, eager", gpt2, GPT2_SMALL, 1, 256, "eager", False),
-    ("GPT-2 small 1×256, SDPA", gpt2, GPT2_SMALL, 1, 256, "sdpa", False),
-    ("Llama of 8 layers 2×128, SDPA", llama, LLAMA_SMALL, 2, 128, "sdpa", False),
-    ("GPT-2 of 4 layers 4×100, eager", gpt2, GPT2_TINY, 4, 100, "eager", False),
-    ("GPT-2 of 4 layers 1×8, SDPA", gpt2, GPT2_TINY, 1, 8, "sdpa", False),
-    ("GPT-2 of 4 layers 4×100, step", gpt2, GPT2_TINY, 4, 100, "sdpa", True),
-    ("GPT-2 small 1×256, step", gpt2, GPT2_SMALL, 1, 256, "sdpa", True),
+    ("GPT-2 small 1×256, eager", GPT2_SMALL, 1, 256, "eager", False),
+    ("GPT-2 small 1×256, SDPA", GPT2_SMALL, 1, 256, "sdpa", False),
+    ("Llama of 8 layers 2×128, SDPA", LLAMA_SMALL, 2, 128, "sdpa", False),
+    ("GPT-2 of 4 layers 4×100, eager", GPT2_TINY, 4, 100, "eager", False),
+    ("GPT-2 of 4 layers 1×8, SDPA", GPT2_TINY, 1, 8, "sdpa", False),
+    ("GPT-2 of 4 layers 4×100, step", GPT2_TINY, 4, 100, "sdpa", True),
+    ("GPT-2 small 1×256, step", GPT2_SMALL, 1, 256, "sdpa", True),
 )
 
 
@@ -172,15 +129,14 @@ def calibrated(bench: Bench, budget: float) -> Predictor:
         operations = list(calibration.run(bench, budget))
     raw = {
         "last_level_cache": machine.last_level_cache(),
-        "caches": profile_steps.caches(),
         "one_thread": {"clock": calibration.CLOCK, "operations": operations},
     }
     return Predictor({"raw": {"cpu": raw}})
 
 
-def forward_or_step(build, shape, batch, seq, attention, step):
+def forward_or_step(shape, batch, seq, attention, step):
     """What a model runs, as a call."""
-    model, tokens = build(shape, attention), torch.randint(shape.vocab, (batch, seq))
+    model, tokens = transformers_model(shape, attention), torch.randint(shape.vocab, (batch, seq))
     if not step:
         model.eval()
         return lambda: model(tokens, use_cache=False)
@@ -240,10 +196,10 @@ def main() -> None:
         else:
             off.append(factor)
     forwards = []
-    for title, build, shape, batch, seq, attention, step in MODELS:
+    for title, shape, batch, seq, attention, step in MODELS:
         found = predictor.predict_model(shape, batch, seq, attention=attention, step=step)
         with torch.inference_mode(not step):
-            call = forward_or_step(build, shape, batch, seq, attention, step)
+            call = forward_or_step(shape, batch, seq, attention, step)
             measured = calibration.thread_seconds(call, 3 * options.each)
         factor = line(title, found, measured)
         if not step:

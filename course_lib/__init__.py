@@ -12,9 +12,10 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "card": ("course_lib.teaching.cards", "card"),
     "check": ("course_lib.teaching.check", "check"),
-    "progress": ("course_lib.teaching.record", "progress"),
+    "progress": ("course_lib.teaching.progress", "progress"),
     "explore": ("course_lib.teaching.explore", None),
     "experiments": ("course_lib.experiments", None),
+    "figures": ("course_lib.experiments.figure", None),
     "verdicts": ("course_lib.teaching.docket", "verdicts"),
 }
 __all__ = [*_PUBLIC, "__version__"]

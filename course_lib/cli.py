@@ -70,7 +70,15 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument("--quick", action="store_true", help="few repeats, to try the recorder out")
     record.add_argument("--check", metavar="FILE", help="measure nothing; check that FILE is a valid recording")
 
-    command("progress", _progress, "Show what you have done and how good your guesses were.")
+    progress = command("progress", _progress, "Show what you have done and how good your guesses were.")
+    files = progress.add_mutually_exclusive_group()
+    files.add_argument(
+        "--export", metavar="FILE", help="write your record to FILE: .json (everything) or .csv (a table)"
+    )
+    files.add_argument(
+        "--import", dest="merged", metavar="FILE", help="add the events of an exported .json FILE to yours"
+    )
+    progress.add_argument("--force", action="store_true", help="let --export replace a file")
     return parser
 
 
@@ -119,7 +127,14 @@ def _record(arguments) -> int:
 
 
 def _progress(arguments) -> int:
-    from course_lib.teaching import record
+    from course_lib.teaching import exchange, my_course, progress
+    from course_lib.teaching.record import Record, find
 
-    print(record.progress())
+    start = None if find() else my_course.copy_folder()
+    if arguments.export:
+        print(exchange.export(Record.open(start), arguments.export, arguments.force))
+    elif arguments.merged:
+        print(exchange.merge(Record.open(start), arguments.merged))
+    else:
+        print(progress.progress(start))
     return 0

@@ -8,6 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -18,6 +19,8 @@ if str(ROOT) not in sys.path:
 def pytest_configure(config):
     """Kernels started by nbval and by tests inherit this environment; the machine's profile stays the user's own."""
     config.pluginmanager.register(Tiers())
+    settings.register_profile("course", deadline=None)  # a busy machine is no fault
+    settings.load_profile("course")
     os.environ["COURSE_STATIC"] = "1"
     os.environ["COURSE_HOME"] = tempfile.mkdtemp(prefix="course-home-")  # no test touches a learner's record
     if config.pluginmanager.hasplugin("nbval") and not config.option.nbval_sanitize_with:
@@ -32,6 +35,37 @@ def pytest_unconfigure(config):
 def root() -> Path:
     """The checkout."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def refuses():
+    """refuses(call, says): `call()` raises a ValueError of one line that holds every part of `says`."""
+
+    def raises(call, says):
+        with pytest.raises(ValueError, match=r"\A.*\Z") as caught:
+            call()
+        assert [part for part in says if part not in str(caught.value)] == []
+
+    return raises
+
+
+WITHOUT = """
+import sys
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+    def find_spec(self, name, path=None, target=None):
+        return None if name.split(".")[0] in {names!r} else self.finder.find_spec(name, path, target)
+sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
+"""
+
+
+@pytest.fixture(scope="session")
+def without():
+    """without(names): a program after which these packages are as if not installed, to importlib.util.find_spec too."""
+    return lambda names: WITHOUT.format(names=set(names))
 
 
 class Tiers:

@@ -25,6 +25,7 @@ import nbformat
 
 from course_lib.teaching.check import public_cases
 from tools.lint import lint
+from tools.outputs import HOW, images_without_words
 from tools.source import files, folder_hash, load_checks, notebook, read_page, to_bytes, units
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,7 +88,17 @@ def drift(root: Path) -> list[str]:
             found.append(f"{path}: missing; run `make build`")
         elif without_outputs((root / path).read_bytes()) != to_bytes(nb):
             found.append(f"{path}: its cells or metadata differ from what lessons/{unit} makes; run `make build`")
+        else:
+            found += [f"{path}: {fault}" for fault in _wordless(root, unit)]
     return found + [f"{path}: no lesson makes this file; remove it" for path in strays(root, made)]
+
+
+def _wordless(root: Path, unit: str) -> list[str]:
+    """The cell, and its line in the lesson, of every image of a stored output that no words describe."""
+    stored = nbformat.read(root / _notebook_path(unit), as_version=4)
+    cells = read_page(root / "lessons" / unit / "lesson.md", root).cells
+    places = [(index + 1, cells[index].source_line) for index in images_without_words(stored)]
+    return [f"cell {number} (lessons/{unit}/lesson.md:{line}): {HOW}" for number, line in places]
 
 
 # ------------------------------------------------------------------------------------------------------ what is built
@@ -124,14 +135,31 @@ def derived(root: Path) -> dict[Path, bytes]:
 
 
 def _unit_data(folder: Path, root: Path) -> dict[Path, bytes]:
-    """The package data of a unit: cards, truths and claims as they are, the checks without code."""
+    """The package data of a unit: what it is, cards, truths and claims as they are, the checks without code."""
     target = UNITS / folder.name
     data = {target / "__init__.py": f'"""Built from lessons/{folder.name}; change it there."""\n'.encode()}
+    page = read_page(folder / "lesson.md", root)
+    course = page.front["course"]
+    about = {key: course[key] for key in ("title", "minutes", "part") if key in course}
+    about["cells"] = cells_by_call(notebook(page, _course(page)))
+    data[target / "unit.json"] = (json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode()
     data |= {target / name: (folder / name).read_bytes() for name in UNIT_DATA if (folder / name).exists()}
     if checks := load_checks(folder, root):
         cases = {check.id: public_cases(check) for check in checks}
         data[target / "checks.json"] = (json.dumps(cases, indent=1, ensure_ascii=False) + "\n").encode()
     return data
+
+
+def cells_by_call(nb: nbformat.NotebookNode) -> dict[str, str]:
+    """Card id, or "verdicts", -> the id of the first cell that shows it, so that others can link there."""
+    found: dict[str, str] = {}
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            for id in re.findall(r"\bcard\(\"([^\"]+)\"\)", cell.source):
+                found.setdefault(id, cell.id)
+            if re.search(r"\bverdicts\(", cell.source):
+                found.setdefault("verdicts", cell.id)
+    return found
 
 
 def released(solutions: dict[str, bytes]) -> dict[str, bytes]:
@@ -237,6 +265,8 @@ def execute(nb: nbformat.NotebookNode, root: Path, unit: str) -> nbformat.Notebo
         for index, text in private(nb, folder):
             line = cells[index].source_line
             raise BuildError(f"lessons/{unit}/lesson.md:{line}: the output shows a path, host or user: {text!r}")
+        for index in images_without_words(nb):
+            raise BuildError(f"lessons/{unit}/lesson.md:{cells[index].source_line}: {HOW}")
     return nb
 
 

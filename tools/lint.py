@@ -8,6 +8,7 @@ from pathlib import Path
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+from course_lib.teaching.card_texts import CardError, parse_card
 from course_lib.teaching.check import Check, faults
 from tools.source import (
     EMPTY,
@@ -279,7 +280,7 @@ def _card_lines(path: Path) -> dict[str, int]:
 
 
 def _card_faults(path: Path) -> Faults:
-    """TOML that cannot be read, and cards without the function that decides them."""
+    """TOML that cannot be read, incomplete cards, and those whose deciding function is missing or takes other names."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -287,22 +288,34 @@ def _card_faults(path: Path) -> Faults:
         yield int(at[1]) if at else 1, f"no valid TOML: {error}"
         return
     for id, line in _card_lines(path).items():
-        name = id.partition(".")[2]
-        kind = tables[name].get("kind") if isinstance(tables[name], dict) else None
-        if kind not in ("number", "choice", "claim"):
-            yield line, f"card {id!r}: kind must be number, choice or claim, not {kind!r}"
+        name, folder = id.partition(".")[2], path.parent.name
+        try:
+            card = parse_card(id, folder, tables[name])[0]
+        except CardError as error:
+            yield line, str(error)
             continue
-        module, function = path.with_name("claims.py" if kind == "claim" else "truths.py"), name.replace("-", "_")
-        if function not in _functions(module):
+        if card.kind == "reflection":
+            continue
+        module, function = path.with_name("claims.py" if card.kind == "claim" else "truths.py"), name.replace("-", "_")
+        parameters = _functions(module).get(function)
+        if parameters is None:
             yield line, f"card {id!r} needs the function {function}() in {module.name}"
+        elif parameters != set(card.given):
+            rounds, own = ", ".join(card.given) or "nothing", ", ".join(sorted(parameters)) or "nothing"
+            yield line, f"card {id!r}: its rounds give {rounds}, but {function}() in {module.name} takes {own}"
 
 
-def _functions(path: Path) -> set[str]:
+def _functions(path: Path) -> dict[str, set[str]]:
+    """Name -> parameters of each function of a module; empty for a missing or unreadable file."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError):
-        return set()
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        return {}
+    return {
+        node.name: {argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)}
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
 
 
 def _syntax_faults(path: Path) -> Faults:

@@ -67,11 +67,12 @@ class Comparison:
             for name, a, b, difference, ratio in table
         ]
         widths = [max(len(row[column]) for row in cells) for column in range(5)]
+        _, *parts, total = cells
         lines = [_aligned(heads, widths)]
-        for row, (_, a, b) in zip(cells[1:], self.rows):  # noqa: B905 (the total has no bar)
+        for row, (_, a, b) in zip(parts, self.rows, strict=True):
             bars = f"{'░' * round(_BAR * a / self._longest)}|{'█' * round(_BAR * b / self._longest)}"
             lines.append(f"{_aligned(row, widths)}  {bars}")
-        lines.append(_aligned(cells[-1], widths))
+        lines.append(_aligned(total, widths))
         return "\n".join([*lines, f"In {self.unit}; bars: ░ {self.labels[0]}, █ {self.labels[1]}."])
 
     def _repr_html_(self) -> str:

@@ -267,7 +267,7 @@ def resolve(device) -> Device:
 
 # ---------------------------------------------------------------- the machine at hand
 
-_MEASURED = ("peaks", "memory_bandwidth", "memory_capacity", "call_overhead")
+_MEASURED = ("peaks", "memory_bandwidth", "memory_capacity", "call_overhead", "levels", "links")
 
 
 def profile_path():
@@ -311,8 +311,17 @@ def this_machine(on: str = "auto") -> Device:
             "The machine profile has no GPU: use on='auto', or run `course doctor` where there is one."
         )
     try:
-        entry = dict(entry)
-        source = ("measured here by `course doctor`", entry.pop("measured_at"))
-        return Device(**entry, sources=dict.fromkeys(_MEASURED, source))
-    except (ValueError, KeyError, TypeError):
+        return measured(entry)
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise ProfileMissing("The machine profile is damaged: run `course doctor` to measure again.") from None
+
+
+def measured(entry: Mapping) -> Device:
+    """The Device of an entry of a profile or of a recording: the fields of `Device` and "measured_at", a date.
+
+    Its levels are mappings of capacity in bytes and bandwidth in B/s (None: not told apart from the level beyond).
+    """
+    fields = dict(entry)
+    source = ("measured here by `course doctor`", fields.pop("measured_at"))
+    fields["levels"] = {name: Level(**level) for name, level in fields.get("levels", {}).items()}
+    return Device(**fields, sources=dict.fromkeys(_MEASURED, source))

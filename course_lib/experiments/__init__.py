@@ -52,10 +52,11 @@ def here(on: str = "auto"):
     on: "cpu", "cuda", or "auto" (the GPU if torch sees one). Without torch: the device of the recording that `run`
     replays, else Unavailable.
     """
+    from course_lib.accounting import hardware
     from course_lib.experiments import profile, timing
 
     if not timing.has_torch() and recorded("same_flops"):
-        return profile.device(load("same_flops").device)
+        return hardware.measured(load("same_flops").device)
     return profile.current(timing.resolve_on(on))[0]
 
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from course_lib.accounting import hardware, units
-from course_lib.experiments import recording, registry
+from course_lib.experiments import charts, recording, registry
 from course_lib.experiments.errors import Unavailable
+from course_lib.experiments.figure import Figure
 from course_lib.experiments.result import Result
 from course_lib.experiments.table import html_table, paragraph, quantity, text_table
 
@@ -22,6 +23,12 @@ RECORDED_GPU = (
     "data-centre GPU: recorded on {machine}; its cases have sizes of their own, other than a processor's ({sizes})."
 )
 DASH = " A dash stands where the GPU runs another case, or where call overhead decides, which no data sheet states."
+FOUND = "Measured over predicted: between {low} and {high}"
+FOUND_RECORDED = "Recorded over predicted: between {low} and {high}"
+KEY_LIVE = "open circle: predicted; filled: measured here"
+KEY_BOTH = "open circle: predicted; filled circle: measured here; diamond: recorded on {device}"
+KEY_RECORDED = "open circle: predicted; diamond: recorded on {device}"
+AXES = {"s": "time", "B": "memory", "B/s": "rate", "FLOP/s": "rate", "×": "ratio", "%": "share"}  # by unit
 STAND_IN = "h100-sxm"  # whose data sheet speaks for a data-centre GPU until one is recorded
 
 
@@ -68,6 +75,21 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         return html_table(*self._cells(), caption=self.question, notes=self.notes)
+
+    def plot(self) -> Figure:
+        """Predicted, measured here and recorded value of each case, side by side; `str(figure)` says it in words."""
+        ratios = [row["ratio"] for row in self.rows if row["ratio"] is not None]
+        live = any(row["measured"] is not None for row in self.rows)
+        title = self.question
+        if ratios:
+            low, high = (quantity(pick(ratios), "×") for pick in (min, max))
+            title = (FOUND if live else FOUND_RECORDED).format(low=low, high=high)
+        beside = any(row["recorded"] is not None for row in self.rows)
+        marks = (KEY_BOTH if beside else KEY_LIVE) if live else KEY_RECORDED
+        words = " ".join(charts.written(charts.SENTENCES, row, self.unit) for row in self.rows)
+        axis = AXES.get(self.unit, "value")
+        alt = f"{self.question} {title}. {words}"
+        return charts.dot_rows(self.rows, title, alt, axis, self.unit, marks.format(device=self.recorded_name))
 
     def __getitem__(self, case: str) -> Mapping:
         """The row of a case."""

@@ -63,17 +63,41 @@ def memory() -> int:
 
 
 def last_level_cache() -> int:
-    """Bytes of the largest cache that the system reports for the first processor; `UNKNOWN_CACHE` where it reports
-    none.
+    """Bytes of the largest cache that the system reports for one core; `UNKNOWN_CACHE` where it reports none."""
+    return max((each for each, _ in caches().values()), default=UNKNOWN_CACHE)
+
+
+def caches() -> dict[str, tuple[int, int]]:
+    """Data caches, the nearest first: name -> (bytes of one, how many of them the processors of this process see).
+
+    {"l1": (49152, 2), "l2": (1048576, 2), "l3": (33554432, 1)}; {} where the system does not say. One of the first
+    processor's stands for all: cores of two kinds count as the first kind.
     """
-    if sys.platform == "darwin":
-        sizes = [int(_sysctl(name) or 0) for name in ("hw.l2cachesize", "hw.l3cachesize", "hw.perflevel0.l2cachesize")]
-    else:
-        found = [_read(path).strip() for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")]
-        sizes = [
-            int(size[:-1]) * {"K": 2**10, "M": 2**20}[size[-1]] for size in found if re.fullmatch(r"\d+[KM]", size)
-        ]
-    return max(sizes, default=0) or UNKNOWN_CACHE
+    return _caches_of_macos() if sys.platform == "darwin" else _caches_of_linux(Path("/sys/devices/system/cpu"))
+
+
+def _caches_of_macos() -> dict[str, tuple[int, int]]:
+    found = {}
+    for level, key in (("l1", "l1dcachesize"), ("l2", "l2cachesize"), ("l3", "l3cachesize")):
+        size = _sysctl(f"hw.perflevel0.{key}") or _sysctl(f"hw.{key}")
+        sharing = _sysctl("hw.perflevel0.cpusperl2") if level == "l2" else "1" if level == "l1" else ""
+        if size.isdigit() and int(size):
+            found[level] = int(size), max(1, cores() // int(sharing)) if sharing.isdigit() and int(sharing) else 1
+    return found
+
+
+def _caches_of_linux(folder: Path) -> dict[str, tuple[int, int]]:
+    ours = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(cores()))
+    found: dict[str, tuple[int, set[str]]] = {}
+    for cpu in ours:
+        for index in sorted((folder / f"cpu{cpu}" / "cache").glob("index*")):
+            level, kind, size, shared = (
+                _read(index / name).strip() for name in ("level", "type", "size", "shared_cpu_list")
+            )
+            if kind != "Instruction" and re.fullmatch(r"\d+[KM]", size):
+                each = int(size[:-1]) * {"K": 2**10, "M": 2**20}[size[-1]]
+                found.setdefault(f"l{level}", (each, set()))[1].add(shared or str(cpu))
+    return {name: (each, len(copies)) for name, (each, copies) in sorted(found.items())}
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,17 @@ Conventions, also written into the file:
 * a peak is the best median rate over square matrix products of a few sizes, `torch.mm(a, b, out=c)`, 2·n³ FLOP each;
 * memory bandwidth is that of `torch.add(a, b, out=c)` on arrays much larger than the last-level cache, counted as 3
   streams (two read, one written; the cache line that some processors read before they write it is not counted);
-* call overhead is the time of the same addition on 16 numbers.
+* call overhead is the time of the same addition on 16 numbers;
+* the bandwidth of a cache is the best rate of that addition over working sets that fill at most half of it, all its
+  copies together, and do not fit into the level before; None where such a call mostly waits for its own overhead, or
+  where the rate is not above that of the level beyond;
+* a link's bandwidth is that of copies from and to pinned memory, the slower direction.
 """
 
 import json
 import platform
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from datetime import date
 
 from course_lib.accounting import hardware
@@ -20,6 +25,7 @@ from course_lib.experiments.profile_steps import Step
 BANDWIDTH_PATTERN = "torch.add(a, b, out=c) in fp32, arrays larger than the caches, 3 streams of 4 bytes an element"
 PEAK_PATTERN = "torch.mm(a, b, out=c), square, best median of the sizes in raw"
 OVERHEAD_PATTERN = "torch.add(a, b, out=c) on 16 numbers"
+NEGLIGIBLE = 0.2  # share of a call's time up to which its overhead leaves the call a measure of bandwidth
 WORTHWHILE = 0.25  # a dtype whose matrix product runs below this share of the fp32 rate is emulated, and gets no peak
 
 _in_memory: dict | None = None  # profile measured by this process where none could be read or kept
@@ -36,7 +42,8 @@ def current(on: str) -> tuple[hardware.Device, str]:
     """
     mine = _in_memory if _in_memory and _in_memory[on] and not stale(_in_memory) else None
     if mine and not mine["conditions"]["quick"]:
-        return device(mine[on]), "Predicted with the profile of this machine that was measured in this process."
+        note = "Predicted with the profile of this machine that was measured in this process."
+        return hardware.measured(mine[on]), note
     try:
         kept = read()
         reason = stale(kept)
@@ -50,7 +57,7 @@ def current(on: str) -> tuple[hardware.Device, str]:
         reason = str(missing)
     if not mine:
         use(measure(quick=True))
-    return device(_in_memory[on]), f"Predicted with a quick profile measured in this process. {reason}"
+    return hardware.measured(_in_memory[on]), f"Predicted with a quick profile measured in this process. {reason}"
 
 
 def read() -> dict:
@@ -98,15 +105,6 @@ def _driver() -> str | None:
         return None
 
 
-def device(entry: dict) -> hardware.Device:
-    """The Device of an entry of the profile file."""
-    fields = {key: value for key, value in entry.items() if key != "measured_at"}
-    source = ("measured here by `course doctor`", entry["measured_at"])
-    return hardware.Device(
-        **fields, sources=dict.fromkeys(("peaks", "memory_bandwidth", "memory_capacity", "call_overhead"), source)
-    )
-
-
 def entry(device: hardware.Device) -> dict:
     """The entry of the profile file of a measured Device."""
     return {
@@ -117,6 +115,8 @@ def entry(device: hardware.Device) -> dict:
         "memory_bandwidth": device.memory_bandwidth,
         "memory_capacity": device.memory_capacity,
         "call_overhead": device.call_overhead,
+        "levels": {name: asdict(level) for name, level in device.levels.items()},
+        "links": dict(device.links),
         "measured_at": device.source("memory_bandwidth")[1],
     }
 
@@ -189,6 +189,10 @@ def _entry(torch, on: str, raw: dict) -> dict:
         "memory_bandwidth": raw["bandwidth"]["rate"],
         "memory_capacity": this.memory if on == "cpu" else torch.cuda.get_device_properties(0).total_memory,
         "call_overhead": raw["call_overhead"]["add of 16 numbers"]["median"],
+        "levels": _levels(raw),
+        "links": {"pcie": min(raw["pcie"][way]["rate"] for way in raw["pcie"] if way.startswith("pinned"))}
+        if "pcie" in raw
+        else {},
         "measured_at": date.today().isoformat(),
     }
 
@@ -196,3 +200,22 @@ def _entry(torch, on: str, raw: dict) -> dict:
 def _best(sizes: dict) -> float:
     """The fastest single repeat in FLOP/s: the least disturbed one decides whether a dtype is worth measuring."""
     return max(size["rate"] * size["median"] / min(size["seconds"]) for size in sizes.values())
+
+
+def _levels(raw: dict) -> dict[str, dict]:
+    """The caches of an entry, the nearest first, from their sizes and the bandwidth by working set."""
+    overhead = raw["call_overhead"]["add of 16 numbers"]["median"]
+    rates = {
+        int(size): found["rate"]
+        for size, found in raw.get("staircase", {}).items()
+        if overhead <= NEGLIGIBLE * found["median"]
+    }
+    capacities = {name: level["bytes"] * level["copies"] for name, level in raw["levels"].items()}
+    smaller = dict(zip(list(capacities)[1:], capacities.values(), strict=False))  # capacity of the level before
+    found, beyond = {}, raw["bandwidth"]["rate"]
+    for name, capacity in reversed(capacities.items()):
+        inside = [rate for size, rate in rates.items() if smaller.get(name, 0) < size <= capacity / 2]
+        bandwidth = max((rate for rate in inside if rate > beyond), default=None)
+        found[name] = {"capacity": capacity, "bandwidth": bandwidth}
+        beyond = bandwidth or beyond
+    return {name: found[name] for name in capacities}

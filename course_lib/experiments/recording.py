@@ -67,7 +67,7 @@ def read(path: Path) -> dict:
         if not all(isinstance(text, str) for item in unavailable(data).items() for text in item):
             raise TypeError("a reason for what is unavailable is no text")
         entry = data["device"]
-        hardware.Device(**{key: value for key, value in entry.items() if key != "measured_at"})
+        hardware.measured(entry)
         wrong = [
             r.name
             for key, r in zip(data["results"], results, strict=True)

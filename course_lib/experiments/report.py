@@ -123,7 +123,7 @@ def _installed(name: str) -> bool:
 
 
 def _measured(on: str, entry: dict) -> list[tuple[str, str]]:
-    device = profile.device(entry)
+    device = hardware.measured(entry)
     where = "processor" if on == "cpu" else "GPU"
     peaks = ", ".join(f"{dtype} {units.format_si(rate, 'FLOP/s')}" for dtype, rate in device.peaks.items())
     dtype = "fp32" if on == "cpu" or "bf16" not in device.peaks else "bf16"
@@ -132,17 +132,25 @@ def _measured(on: str, entry: dict) -> list[tuple[str, str]]:
     return [
         (f"{where}, peak", peaks),
         (f"{where}, bandwidth", f"{bandwidth} (additions on arrays larger than the caches)"),
+        *_levels(where, device),
         (f"{where}, ridge", f"{ridge} in {dtype}: work of a lower intensity waits for memory"),
         (f"{where}, overhead", f"{units.format_seconds(device.call_overhead)} for one framework call, however small"),
     ]
 
 
+def _levels(where: str, device: hardware.Device) -> list[tuple[str, str]]:
+    """The caches, all copies of each together, and how fast they were; no line where none is known."""
+    found = [
+        f"{name.upper()} {units.format_bytes(level.capacity, binary=True)}"
+        + (f" at {units.format_si(level.bandwidth, 'B/s')}" if level.bandwidth else "")
+        for name, level in device.levels.items()
+    ]
+    return [(f"{where}, caches", ", ".join(found))] if found else []
+
+
 def _further(on: str, raw: dict) -> list[tuple[str, str]]:
     """What a full profile has beside the roofline; a line is left out where its measurement is missing."""
     where, rows = "processor" if on == "cpu" else "GPU", []
-    if raw.get("caches"):
-        sizes = ", ".join(f"{name} {units.format_bytes(size, binary=True)}" for name, size in raw["caches"].items())
-        rows.append((f"{where}, caches", f"{sizes} for one core or shared by several"))
     if len(hops := _by_size(raw.get("latency", {}))) > 1:
         near, far = (units.format_seconds(hops[end]["median"], 2) for end in (min(hops), max(hops)))
         size = units.format_bytes(max(hops), binary=True)

@@ -11,12 +11,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from course_lib.accounting import units
-from course_lib.experiments import machine
+from course_lib.experiments import machine, timing
 from course_lib.experiments.errors import Unavailable
 from course_lib.experiments.table import html_table, quantity, text_table
 
 SCHEMA = 1
 _TYPES = {"str": (str,), "int": (int,), "float": (float,), "float?": (float, type(None))}
+
+
+HOLDS = "It holds in this run: {claim}."
+FAILS = "It does not hold in this run: {claim}."
+TOO_NOISY = "Too noisy to judge whether {claim}: {why} Run the cell again when the machine is quiet."
+BUSY_HERE = "other programs used the processor meanwhile."
+WIDE_HERE = "the repeats of {cases} spread widely."
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,21 @@ class Result:
         """The row of a case: `result["GEMM"]["measured"]`."""
         rows = {row["case"]: row for row in self.rows}
         return rows[units.choice(case, "case", rows)]
+
+    def judge(self, holds: bool, claim: str) -> None:
+        """Assert what a lesson expects of these measurements, such as `r.judge(slow > 3 * fast, "random is slower")`.
+
+        Prints one line: that it holds, or that the machine was too noisy to judge (other programs used it, or repeats
+        spread widely). AssertionError with the claim where it fails on a quiet machine.
+        """
+        if holds:
+            print(HOLDS.format(claim=claim))
+            return
+        wide = [case for case, values in self.raw.items() if timing.Repeats(values).spread > timing.NOISY]
+        if not (self.disturbed or wide):
+            raise AssertionError(FAILS.format(claim=claim))
+        why = BUSY_HERE if self.disturbed else WIDE_HERE.format(cases=", ".join(wide))
+        print(TOO_NOISY.format(claim=claim, why=why))
 
     def compare(self, recorded=None):
         """Predicted, measured here, recorded and their ratio, side by side.

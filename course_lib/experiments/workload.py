@@ -8,6 +8,7 @@ from a cache. No torch in here: `calibration.build` makes the call that belongs 
 learned positions, LlamaForCausalLM where they are rotary, without a KV cache and without dropout.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
@@ -50,8 +51,8 @@ ROWWISE = {"softmax": 1, "log-softmax": 1, "layer_norm": 1, "softmax backward": 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operation:
-    """One call of the framework."""
+class Operation(ABC):
+    """One call of the framework; each kind says what it writes."""
 
     new: bool = False
     cold: bool = False
@@ -62,9 +63,9 @@ class Operation:
                 object.__setattr__(self, item.name, units.count(getattr(self, item.name), item.name))
 
     @property
+    @abstractmethod
     def result_bytes(self) -> int:
         """Bytes that the call writes."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -1,41 +1,67 @@
-"""A card on the screen: the form of `cards.js` around the texts, the state and the answer of `cards`.
+"""A card on the screen: the form of `cards.js` around the texts, the state and the answer of a card.
 
 What is shown follows from the record's events alone, so a card comes back as it was after a kernel restart, and a
 second click or a second window finds what the first one did. Needs anywidget.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 import anywidget
 import traitlets
 
-from course_lib.teaching import cards, markup
+from course_lib.teaching import answers, live, markup
+from course_lib.teaching.answer_html import answer_html, earlier_html
+from course_lib.teaching.card_state import Guess, State, round_now, stamp, state
+from course_lib.teaching.card_texts import Card
+from course_lib.teaching.cards import hint_html, hint_label, prompt_html
 from course_lib.teaching.record import SURE, Record
+from course_lib.teaching.typed_number import parse_number
 
 STEPS = 100  # of the slider from end to end
 
-START = "Write a guess, choose how sure you are, then commit. Nothing is judged before you reveal."
-START_CHOICE = "Choose one, choose how sure you are, then commit. Nothing is judged before you reveal."
+START = {
+    "number": "Write a guess, choose how sure you are, then commit. Nothing is judged before you reveal.",
+    "choice": "Choose one, choose how sure you are, then commit. Nothing is judged before you reveal.",
+    "claim": "Choose one, choose how sure you are, then commit. Nothing is judged before you reveal.",
+    "reflection": "Write what you think in your own words, then commit. It is kept for you and not judged.",
+}
+NEXT_ROUND = "The same question with new numbers. This round is kept too; the first one is the one that counts."
 NO_GUESS = "Nothing is committed yet: the guess is missing."
 NO_SURE = "Nothing is committed yet: choose how sure you are."
 NEITHER = "Nothing is committed yet: give a guess and choose how sure you are."
+NO_TEXT = "Nothing is committed yet: the text is empty."
+TOO_LONG = "Nothing is committed yet: the text has {length:,} characters, and this card keeps {limit:,}. Shorten it."
 COMMITTED = "Committed: {guess}, {sure}. You can reveal the answer, or retry first; the first guess is kept."
 RETRIED = "Committed: {guess}, {sure}. Your first guess, {first}, is kept and will be compared."
 RETRY = "Give your second guess and commit it. Your first guess, {first}, is kept."
+KEPT = "Your text is kept. You can reveal a model answer, or retry first."
+REWRITE = "Change your text and commit it again. What you committed before stays in the record."
 WAITING = "Sent. The kernel answers when it is free."
+SILENT = (
+    "No answer has come yet. A busy kernel answers when it is free. If it was stopped or restarted, run the first cell "
+    "and then this one: what you typed comes back."
+)
+STOPPED = (
+    "The kernel of this card was stopped or restarted, so nothing was committed. Run the first cell and then this one: "
+    "what you typed comes back."
+)
 COMPUTING = "Computing the answer…"
 FAILED = "The answer cannot be computed here ({reason}). Your guess is kept; reveal again later."
 REVEALED = "Revealed. The answer stands below."
+BESIDE = "Revealed. A model answer stands below, beside yours."
+GONE = "To get the card back, run the first cell and then this one (Shift+Enter). What you committed is kept."
 ALL_HINTS = "All hints are open"
 
 _FOLDER = files(__package__)
 
 
 class CardWidget(anywidget.AnyWidget):
-    """The form; `face` are its texts, `view` is what it shows now. It sends {"do", "guess", "sure"} for each click."""
+    """The form; `face` are its texts, `view` is what it shows now. It sends {"do", "round", "guess", "sure"} for each
+    click.
+    """
 
     _esm = (_FOLDER / "cards.js").read_text(encoding="utf-8")
     _css = (_FOLDER / "range.css").read_text(encoding="utf-8") + (_FOLDER / "cards.css").read_text(encoding="utf-8")
@@ -46,165 +72,196 @@ class CardWidget(anywidget.AnyWidget):
 class LiveCard:
     """One live card; `.widget` is what is on the screen. Made by `cards.card(id)`."""
 
-    def __init__(self, card: cards.Card):
-        self._card = card
+    def __init__(self, rounds: Sequence[Card]):
+        self._rounds = rounds
         self._record = Record.open()
+        self._card = rounds[0]  # the round that the card is in, and what happened in it
+        self._state = State()
+        self._answer: answers.Answer | None = None
+        self._earlier = ""
         self._retrying = False
-        self._answer: cards.Answer | None = None
         self._turn = 0
-        self.widget = CardWidget(face=face(card))
+        self._read()
+        # The first view goes along when the widget is made: a form that is painted without one would be empty.
+        self.widget = CardWidget(face=face(rounds), view=self._view(self._answered()))
         self.widget.on_msg(lambda _, content, __: self.act(content))
-        self._restore()
 
     def __repr__(self) -> str:
         return f"card {self._card.id}"
 
-    def _repr_mimebundle_(self, **kwargs):
-        data, metadata = self.widget._repr_mimebundle_(**kwargs)
-        return {**data, "text/plain": repr(self)}, metadata
+    def _ipython_display_(self) -> None:
+        live.publish(self.widget, repr(self), GONE)
 
     # ---- What a click does ----
 
     def act(self, content: Mapping[str, Any]) -> None:
-        """Do what a click asks for: `do` is commit, retry, reveal or hint; a commit brings the `guess` as typed and
-        how `sure`.
+        """Do what a click asks for: `do` is commit, retry, reveal, hint or again; a commit brings the `guess` as typed
+        and how `sure`. A click on a `round` that another window has left changes nothing.
         """
+        self._read()
+        line = self._do(content) if content.get("round", 0) == self._card.round else ""
+        self._read()
+        self.widget.view = self._view(line or self._answered())
+
+    def _do(self, content: Mapping[str, Any]) -> str:
+        """Act on the state that was just read. Returns the line to show where it is not the one of the state."""
         match content:
-            case {"do": "commit", "guess": str(guess), "sure": str(sure)}:
-                self._commit(guess.strip(), sure)
+            case {"do": "commit", "guess": str(guess), "sure": str(sure)} if not self._locked():
+                return self._commit(guess.strip(), sure)
             case {"do": "retry"}:
-                self._retry()
-            case {"do": "reveal"}:
-                self._reveal()
-            case {"do": "hint"}:
-                self._hint()
+                self._retrying = bool(self._state.guesses) and not self._state.revealed
+            case {"do": "reveal"} if self._state.guesses and not self._state.revealed:
+                return self._reveal()
+            case {"do": "hint"} if self._state.hints < len(self._card.hints):
+                self._add("hint", {"n": self._state.hints + 1})
+            case {"do": "again"} if self._state.revealed and self._card.round + 1 < len(self._rounds):
+                self._record.add("round", self._card.id, {"round": self._card.round + 1})
+        return ""
 
-    def _commit(self, typed: str, sure: str) -> None:
-        state = self._state()
-        if self._locked(state):
-            return self._restore()
-        known = sure in SURE
-        if not typed or not known:
-            return self._show(state, NO_SURE if typed else NO_GUESS if known else NEITHER)
-        try:
-            value = self._read(typed)
-        except ValueError as error:
-            return self._show(state, str(error))
-        self._record.add("guess", self._card.id, {"value": value, "text": typed, "sure": sure})
+    def _commit(self, typed: str, sure: str) -> str:
+        if self._card.kind == "reflection":
+            if not typed or len(typed) > self._card.limit:
+                return TOO_LONG.format(length=len(typed), limit=self._card.limit) if typed else NO_TEXT
+            self._add("guess", {"value": typed})
+        else:
+            known = sure in SURE
+            if not typed or not known:
+                return NO_SURE if typed else NO_GUESS if known else NEITHER
+            try:
+                value = self._value(typed)
+            except ValueError as error:
+                return str(error)
+            self._add("guess", {"value": value, "text": typed, "sure": sure})
         self._retrying = False
-        self._restore()
+        return ""
 
-    def _read(self, typed: str) -> float | str:
+    def _value(self, typed: str) -> float | str:
         if self._card.kind == "number":
-            return cards.parse_number(typed, self._card.unit, self._card.scale)
+            return parse_number(typed, self._card.unit, self._card.scale)
         if self._card.choice(typed) is None:
             raise ValueError(NO_GUESS)
         return typed
 
-    def _retry(self) -> None:
-        state = self._state()
-        self._retrying = bool(state.guesses) and not state.revealed
-        self._show(state)
-
-    def _reveal(self) -> None:
-        state = self._state()
-        if not state.guesses or state.revealed:
-            return self._restore()
-        self._show(state, COMPUTING)
-        if self._compute(state):
-            self._record.add("reveal", self._card.id, cards.outcome(self._card, state.guesses[0], self._answer))
+    def _reveal(self) -> str:
+        self.widget.view = self._view(COMPUTING)
+        line = self._compute()
+        if not line:
+            self._add("reveal", answers.outcome(self._card, self._state.guesses[0], self._answer))
             self._retrying = False
-            self._restore()
+        return line
 
-    def _hint(self) -> None:
-        opened = self._state().hints
-        if opened < len(self._card.hints):
-            self._record.add("hint", self._card.id, {"n": opened + 1})
-        self._show(self._state())
+    def _add(self, kind: str, payload: Mapping[str, Any]) -> None:
+        self._record.add(kind, self._card.id, {**payload, **stamp(self._card)})
 
     # ---- What is shown ----
 
-    def _state(self) -> cards.State:
-        return cards.state(self._card, self._record.events(self._card.id))
+    def _read(self) -> None:
+        """Take the round and its state from the record."""
+        events = self._record.events(self._card.id)
+        now = round_now(self._rounds, events)
+        if now != self._card.round:
+            self._card, self._answer, self._retrying = self._rounds[now], None, False
+            before = [(card, state(card, events)) for card in self._rounds[:now]]
+            self._earlier = "".join(
+                earlier_html(card, done.guesses, done.truth) for card, done in before if done.truth is not None
+            )
+        self._state = state(self._card, events)
 
-    def _locked(self, state: cards.State) -> bool:
-        return state.revealed or (bool(state.guesses) and not self._retrying)
+    def _answered(self) -> str:
+        """Compute the answer of a round that was revealed, where that is still to be done."""
+        return self._compute() if self._state.revealed and self._answer is None else ""
 
-    def _restore(self) -> None:
-        """Show what the record says."""
-        state = self._state()
-        if not state.revealed or self._answer is not None or self._compute(state):
-            self._show(state)
-
-    def _compute(self, state: cards.State) -> bool:
-        """Compute the answer; where its function fails, say so in one line."""
+    def _compute(self) -> str:
+        """Compute the answer; where its function fails, the one line that says so."""
         try:
-            self._answer = cards.answer(self._card)
+            self._answer = answers.answer(self._card)
         except Exception as error:
             reason = (str(error).splitlines() or [""])[0] or type(error).__name__
-            self._show(state, FAILED.format(reason=reason))
-            return False
-        return True
+            return FAILED.format(reason=reason)
+        return ""
 
-    def _show(self, state: cards.State, line: str = "") -> None:
-        """Put a state on the screen, with a line or the one that belongs to the state."""
-        last = state.guesses[-1] if state.guesses else cards.Guess("", "", "")
-        locked = self._locked(state)
-        answered = state.revealed and self._answer is not None
-        open_hints = state.hints == len(self._card.hints)
+    def _locked(self) -> bool:
+        return self._state.revealed or (bool(self._state.guesses) and not self._retrying)
+
+    def _view(self, line: str = "") -> dict[str, Any]:
+        """What the form shows: the state, with a line or the one that belongs to the state."""
+        card, found = self._card, self._state
+        last = found.guesses[-1] if found.guesses else Guess("", "", "")
+        answered = found.revealed and self._answer is not None
+        open_hints = found.hints == len(card.hints)
         enabled = {
-            "commit": not locked,
-            "retry": bool(state.guesses) and not state.revealed and not self._retrying,
-            "reveal": bool(state.guesses) and not answered,
+            "commit": not self._locked(),
+            "retry": bool(found.guesses) and not found.revealed and not self._retrying,
+            "reveal": bool(found.guesses) and not answered,
+            "again": answered and card.round + 1 < card.rounds,
             "hint": not open_hints,
         }
         self._turn += 1  # makes every answer a change, so that the page knows that its message has arrived
-        self.widget.view = {
+        return {
             "turn": self._turn,
-            "saved": len(state.guesses),
-            "guess": last.text if self._card.kind == "number" else last.value,
+            "round": card.round,
+            "saved": len(found.guesses),
+            "guess": last.text if card.kind == "number" else last.value,
             "sure": last.sure,
-            "locked": locked,
+            "locked": self._locked(),
             "enabled": [name for name, on in enabled.items() if on],
-            "message": " ".join(filter(None, [line or self._line(state), self._record.notice])),
-            "hint": ""
-            if not self._card.hints
-            else ALL_HINTS
-            if open_hints
-            else cards.hint_label(self._card, state.hints),
-            "hints": cards.hints_html(self._card, state.hints),
-            "answer": cards.answer_html(self._card, state.guesses, self._answer) if answered else "",
+            "message": " ".join(filter(None, [line or self._line(), self._record.notice])),
+            "hint": "" if not card.hints else ALL_HINTS if open_hints else hint_label(card, found.hints),
+            "hints": [hint_html(card, n) for n in range(found.hints)],
+            "answer": answer_html(card, found.guesses, self._answer) if answered else "",
+            "earlier": self._earlier,
         }
 
-    def _line(self, state: cards.State) -> str:
-        if state.revealed:
-            return REVEALED
-        if not state.guesses:
-            return START if self._card.kind == "number" else START_CHOICE
-        first, last = state.guesses[0], state.guesses[-1]
-        line = RETRY if self._retrying else RETRIED if len(state.guesses) > 1 else COMMITTED
+    def _line(self) -> str:
+        card, guesses = self._card, self._state.guesses
+        reflection = card.kind == "reflection"
+        if self._state.revealed:
+            return BESIDE if reflection else REVEALED
+        if not guesses:
+            return NEXT_ROUND if card.round else START[card.kind]
+        if reflection:
+            return REWRITE if self._retrying else KEPT
+        first, last = guesses[0], guesses[-1]
+        line = RETRY if self._retrying else RETRIED if len(guesses) > 1 else COMMITTED
         return line.format(
-            first=self._card.shown(first.value), guess=self._card.shown(last.value), sure=SURE.get(last.sure, last.sure)
+            first=card.shown(first.value), guess=card.shown(last.value), sure=SURE.get(last.sure, last.sure)
         )
 
 
-def face(card: cards.Card) -> dict[str, Any]:
+# ---- The texts of the form ---------------------------------------------------------------------------------------
+
+NAMES = {"number": "Prediction", "choice": "Prediction", "claim": "Claim on trial", "reflection": "Reflection"}
+ASKED = {"number": "Your guess:", "choice": "Your choice:", "claim": "Your vote:", "reflection": "Your answer:"}
+BUTTONS = {"commit": "Commit", "retry": "Retry", "reveal": "Reveal", "again": "Same question, new numbers", "hint": ""}
+
+
+def face(rounds: Sequence[Card]) -> dict[str, Any]:
     """The texts of the form, none of which gives the answer away."""
+    card = rounds[0]
     return {
-        "name": "Claim on trial" if card.kind == "claim" else "Prediction",
-        "prompt": cards.prompt_html(card),
-        "guess": {"number": "Your guess:", "choice": "Your choice:", "claim": "Your vote:"}[card.kind],
+        "id": card.id,
+        "kind": card.kind,
+        "name": NAMES[card.kind],
+        "guess": ASKED[card.kind],
         "unit": card.unit,
-        "choices": [[choice.key, markup.plain(choice.text)] for choice in card.choices],
+        "rounds": [
+            {
+                "prompt": prompt_html(each),
+                "choices": [[choice.key, markup.plain(choice.text)] for choice in each.choices],
+            }
+            for each in rounds
+        ],
         "slider": slider(card) if card.range else None,
         "sure": "How sure:",
-        "levels": [[key, text] for key, text in SURE.items()],
-        "buttons": {"commit": "Commit", "retry": "Retry", "reveal": "Reveal", "hint": ""},
+        "levels": [] if card.kind == "reflection" else [[key, text] for key, text in SURE.items()],
+        "buttons": {name: text for name, text in BUTTONS.items() if name != "again" or len(rounds) > 1},
         "waiting": WAITING,
+        "silent": SILENT,
+        "stopped": STOPPED,
     }
 
 
-def slider(card: cards.Card) -> dict[str, Any]:
+def slider(card: Card) -> dict[str, Any]:
     """The slider's values from end to end of the card's range: on a log scale with two digits each, none twice."""
     low, high = card.range
     log = card.scale == "log"

@@ -1,5 +1,7 @@
 // The form of one card. Every message to Python carries the whole guess: a click may overtake a change of state that ipywidgets
 // still holds back while the kernel is busy, and would then commit half a number.
+const WAIT = 400, SILENT = 6000; // ms after a click until the card says that it was sent, and that no answer has come
+
 function make(parent, tag, attributes = {}, text = "") {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
@@ -14,7 +16,7 @@ function radios(parent, legend, options, name) {
   return options.map(([value, text]) => {
     const label = make(group, "label");
     const input = make(label, "input", { type: "radio", name: `${name}-${group.closest("form").id}`, value });
-    label.append(text);
+    make(label, "span", {}, text);
     return input;
   });
 }
@@ -24,7 +26,8 @@ const check = (inputs, value) => inputs.forEach((input) => (input.checked = inpu
 
 // The number that stands alone in a box, as Python reads it; NaN for all else, a fraction or a unit among it.
 function plainNumber(text) {
-  const bare = text.trim().replaceAll("−", "-");
+  const wide = (sign) => String.fromCharCode(sign.charCodeAt(0) - 0xfee0); // of a Chinese keyboard's full-width mode
+  const bare = text.replace(/[\uff01-\uff5e]/g, wide).replaceAll("。", ".").replaceAll("−", "-").trim();
   return /^[+-]?([1-9]\d{0,2}(,\d{3})+|\d+)?(\.\d*)?(e[+-]?\d+)?$/i.test(bare) && /^\D*\d/.test(bare)
     ? parseFloat(bare.replaceAll(",", ""))
     : NaN;
@@ -36,6 +39,12 @@ function numberInput(form, face) {
   make(line, "span", { class: "name" }, face.guess);
   const box = make(line, "input", { type: "text", autocomplete: "off", spellcheck: "false" });
   make(line, "span", {}, face.unit);
+  // A browser does this by itself, but not within JupyterLab. The Enter that ends a composition is no commit.
+  box.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault();
+    if (!event.repeat) form.requestSubmit();
+  });
   if (!face.slider) return { all: [box], get: () => box.value, set: (text) => (box.value = text) };
 
   const { values, boxes, texts, log, label, unset } = face.slider;
@@ -69,8 +78,37 @@ function numberInput(form, face) {
 }
 
 function choiceInput(form, face) {
-  const all = radios(form, face.guess, face.choices, "choices");
+  const all = radios(form, face.guess, face.rounds[0].choices, "choices");
   return { all, get: () => checked(all), set: (key) => check(all, key) };
+}
+
+function textInput(form, face) {
+  const label = make(form, "label");
+  make(label, "span", { class: "name" }, face.guess);
+  const box = make(label, "textarea", { rows: 4 });
+  return { all: [box], get: () => box.value, set: (text) => (box.value = text) };
+}
+
+// What was typed and not committed, kept for this browser tab: a view that is drawn anew and a cell that is run again find it.
+function draft(id) {
+  const key = `course-card:${id}`;
+  const quietly = (action) => {
+    try {
+      return action();
+    } catch {
+      return null; // a browser that keeps nothing for this page, or a full store
+    }
+  };
+  return {
+    read: () => quietly(() => JSON.parse(sessionStorage.getItem(key))),
+    keep: (value) => quietly(() => sessionStorage.setItem(key, JSON.stringify(value))),
+    forget: () => quietly(() => sessionStorage.removeItem(key)),
+  };
+}
+
+// JupyterLab takes arrows, Enter and letters as its own commands from a focused element that does not itself bear this mark.
+function ownKeys(root) {
+  for (const node of root.querySelectorAll("input, textarea, button, summary")) node.setAttribute("data-lm-suppress-shortcuts", "true");
 }
 
 function render({ model, el }) {
@@ -78,54 +116,97 @@ function render({ model, el }) {
   el.classList.add("course-card");
   el.setAttribute("role", "group");
   el.setAttribute("aria-label", face.name);
-  make(el, "div").innerHTML = face.prompt;
+  const prompt = make(el, "div");
   const form = make(el, "form", { id: `course-card-${Math.random().toString(36).slice(2)}` });
-  const guess = face.choices.length ? choiceInput(form, face) : numberInput(form, face);
-  const sure = radios(form, face.sure, face.levels, "sure");
+  const guess = { number: numberInput, choice: choiceInput, claim: choiceInput, reflection: textInput }[face.kind](form, face);
+  const sure = face.levels.length ? radios(form, face.sure, face.levels, "sure") : [];
+  const inputs = [...guess.all, ...sure];
   const row = make(form, "div", { class: "buttons" });
-  const button = (name, type = "button") => make(row, "button", { type }, face.buttons[name]);
-  const buttons = { commit: button("commit", "submit"), retry: button("retry"), reveal: button("reveal"), hint: button("hint") };
+  const buttons = Object.fromEntries(
+    Object.entries(face.buttons).map(([name, text]) => [
+      name,
+      make(row, "button", { type: name === "commit" ? "submit" : "button", class: name }, text),
+    ]),
+  );
   const message = make(el, "p", { class: "message", role: "status" });
-  const hints = make(el, "div");
-  const answer = make(el, "div");
-  let waiting = 0, shown = {};
+  const hints = make(el, "div", { "aria-live": "polite" });
+  const answer = make(el, "div", { "aria-live": "polite" });
+  const earlier = make(el, "div", { class: "earlier" });
+  const typed = draft(face.id);
+  let shown = {}, asked = "", timers = [];
 
-  // JupyterLab takes arrows, Enter and letters as its own commands from a focused element without this mark.
-  for (const node of el.querySelectorAll("input, button")) node.setAttribute("data-lm-suppress-shortcuts", "true");
+  const stage = (view) => `${view.round}/${view.saved}`; // a draft belongs to the guess that comes next
+  const keep = () => typed.keep({ stage: stage(shown), guess: guess.get(), sure: checked(sure) });
+  const later = (text, ms) => timers.push(setTimeout(() => (message.textContent = text), ms));
+  const answered = () => timers.splice(0).forEach(clearTimeout);
 
   function send(action, event) {
     event.preventDefault();
     // A disabled button would lose the focus, so it is only marked; the second click of a double click counts for nothing.
     if (buttons[action].getAttribute("aria-disabled") === "true" || event.detail > 1) return;
-    model.send({ do: action, guess: guess.get(), sure: checked(sure) });
-    clearTimeout(waiting);
-    waiting = setTimeout(() => (message.textContent = face.waiting), 400);
+    answered();
+    asked = action;
+    try {
+      model.send({ do: action, round: shown.round, guess: guess.get(), sure: checked(sure) });
+      later(face.waiting, WAIT);
+      later(face.silent, SILENT);
+    } catch {
+      message.textContent = face.stopped; // the way to the kernel is gone
+    }
+  }
+
+  function fill(view) {
+    if (view.round !== shown.round) {
+      prompt.innerHTML = face.rounds[view.round].prompt;
+      face.rounds[view.round].choices.forEach(([, text], n) => (guess.all[n].nextSibling.textContent = text));
+    }
+    if (stage(view) !== stage(shown) || view.locked) {
+      guess.set(view.guess);
+      check(sure, view.sure);
+    }
+    const kept = typed.read();
+    if (!view.locked && shown.locked !== false && kept?.stage === stage(view)) {
+      guess.set(kept.guess);
+      check(sure, kept.sure);
+    }
+    if (shown.saved < view.saved) typed.forget();
+  }
+
+  // The focus never falls back to the page: it leaves a locked input for Commit, and a button that opened the form for its first input.
+  function moveFocus(view) {
+    const root = el.getRootNode();
+    if (view.locked && inputs.includes(root.activeElement)) buttons.commit.focus({ preventScroll: true });
+    for (const input of inputs) input.disabled = view.locked;
+    if (!view.locked && (asked === "retry" || asked === "again") && root.activeElement === buttons[asked])
+      (guess.all.find((input) => input.checked) ?? guess.all[0]).focus({ preventScroll: true });
   }
 
   function paint() {
     const view = model.get("view");
-    clearTimeout(waiting);
-    if (view.saved !== shown.saved || view.locked) {
-      guess.set(view.guess);
-      check(sure, view.sure);
-    }
-    for (const input of [...guess.all, ...sure]) input.disabled = view.locked;
+    answered();
+    fill(view);
+    moveFocus(view);
     for (const [name, node] of Object.entries(buttons)) node.setAttribute("aria-disabled", !view.enabled.includes(name));
     buttons.hint.hidden = !view.hint;
     buttons.hint.textContent = view.hint;
     message.textContent = view.message;
-    if (view.hints !== shown.hints) hints.innerHTML = view.hints;
+    if (view.round !== shown.round) hints.replaceChildren();
+    for (const html of view.hints.slice(hints.children.length)) make(hints, "div").innerHTML = html;
     if (view.answer !== shown.answer) answer.innerHTML = view.answer;
+    if (view.earlier !== shown.earlier) earlier.innerHTML = view.earlier;
+    ownKeys(el);
     shown = view;
+    asked = "";
   }
 
   form.addEventListener("submit", (event) => send("commit", event));
-  for (const name of ["retry", "reveal", "hint"]) buttons[name].addEventListener("click", (event) => send(name, event));
+  form.addEventListener("input", keep);
+  for (const name of Object.keys(buttons)) if (name !== "commit") buttons[name].addEventListener("click", (event) => send(name, event));
   guess.set("");
   model.on("change:view", paint);
   paint();
   return () => {
-    clearTimeout(waiting);
+    answered();
     model.off("change:view", paint);
   };
 }

@@ -7,16 +7,22 @@ in, keeps the outputs of cells that stayed the same, and never writes over what 
 the new one is laid beside it.
 """
 
+import errno
+import importlib.util
 import json
+import logging
 import os
 import sys
-import tempfile
+import urllib.request
+import webbrowser
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import course_lib
+from course_lib.experiments.files import replace
 
 SHIPPED = ("notebooks", "exercises")
 START = "notebooks/00_start_here.ipynb"
@@ -26,15 +32,33 @@ SETTINGS = Path(__file__).parent / "jupyter_config"  # no questions about news a
 NOTHING_SHIPPED = "No notebooks are here to open: {folder} has none. In a checkout, run `make build` first."
 NOT_WRITABLE = "The course cannot be copied to {folder} ({reason}). Run this in a folder that you can write to."
 NO_JUPYTER = "JupyterLab is not installed here. Get it with: pip install 'where-did-the-flops-go[lab]'"
-BESIDE = "{mine} has your changes and stays as it is; its new version lies beside it as {new}."
+OPEN_ALREADY = (
+    "Your copy is open in JupyterLab already: {url}\n"
+    "It is not updated while you work in it. To update it, stop that JupyterLab and run this again."
+)
+
+MADE = "Your copy of the course is in {folder}."
+# What an update says of files; {names} are those it is about, for BESIDE the new versions.
+NEW = "New in your copy: {names}."
+RENEWED = "Brought up to date: {names}."
+BACK = "Missing from your copy, and there again as shipped: {names}."
+GONE = "No longer part of the course, and kept as yours: {names}."
+BESIDE = "You changed your notebook, so it stays as it is; the new version lies beside it: {names}."
+DAMAGED = "Not readable as a notebook, and left as it is; rename or delete it to get the shipped one: {names}."
+STUCK = "Not updated ({reason}), and left as it is: {names}."
+NAMES = 6  # at most so many in one line
 
 
 def main(args: Sequence[str] = ()) -> int:
     """Make or update the learner's copy, then become JupyterLab on it; `args` are handed to JupyterLab.
 
-    Returns an exit code only where that fails; what is wrong is said in one line.
+    A copy that is open in a JupyterLab already is left alone and shown again. Returns an exit code only where no
+    JupyterLab is started; what is wrong is said in one line.
     """
     source, target = shipped(), copy_folder()
+    if url := running(target):
+        print(OPEN_ALREADY.format(url=url))
+        return _show(url, args)
     if not any(_files(source)):
         return _fail(NOTHING_SHIPPED.format(folder=source))
     try:
@@ -43,14 +67,50 @@ def main(args: Sequence[str] = ()) -> int:
         return _fail(NOT_WRITABLE.format(folder=target, reason=error.strerror or type(error).__name__))
     for line in lines:
         print(line)
-    try:
-        import jupyterlab  # noqa: F401
-    except ImportError:
+    if importlib.util.find_spec("jupyterlab") is None:
         return _fail(NO_JUPYTER)
     command, environment = lab(target, args)
     os.chdir(target)
     sys.stdout.flush()
     os.execve(command[0], command, environment)  # Ctrl-C then reaches JupyterLab alone
+
+
+def running(target: Path) -> str | None:
+    """The address of a JupyterLab on this machine that serves the copy and answers, with its token; None: there is
+    none.
+    """
+    try:
+        from jupyter_server.serverapp import list_running_servers
+    except ImportError:
+        return None
+    with suppress(OSError):
+        for server in list_running_servers(log=_quiet):
+            if Path(server.get("root_dir", "")).resolve() == target.resolve() and _answers(server):
+                return f"{server['url']}lab?token={server['token']}"
+    return None
+
+
+_quiet = logging.getLogger(f"{__name__}.quiet")
+_quiet.disabled = True
+
+
+def _answers(server: Mapping[str, Any]) -> bool:
+    """Whether a server listens where its file says; after a crash the file stays behind."""
+    request = urllib.request.Request(
+        f"{server['url']}api/status", headers={"Authorization": f"token {server['token']}"}
+    )
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # it is on this machine
+    try:
+        with direct.open(request, timeout=2):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
+def _show(url: str, args: Sequence[str]) -> int:
+    if "--no-browser" not in args:
+        webbrowser.open(url)
+    return 0
 
 
 def lab(target: Path, args: Sequence[str] = ()) -> tuple[list[str], dict[str, str]]:
@@ -59,7 +119,9 @@ def lab(target: Path, args: Sequence[str] = ()) -> tuple[list[str], dict[str, st
     opened = [f"--ServerApp.root_dir={target}", f"--LabApp.default_url=/lab/tree/{START}"]
     command = [sys.executable, "-m", "jupyter", "lab", *opened, *args]
     settings = [str(SETTINGS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
-    return command, {**os.environ, "JUPYTER_CONFIG_PATH": os.pathsep.join(settings)}
+    # So that `course` and `python` in JupyterLab's terminals are the ones that run it.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    return command, {**os.environ, "PATH": path, "JUPYTER_CONFIG_PATH": os.pathsep.join(settings)}
 
 
 def shipped() -> Path:
@@ -93,12 +155,26 @@ def _fail(line: str) -> int:
 
 
 def update(source: Path, target: Path) -> list[str]:
-    """Bring `target` up to date with the files shipped in `source`; one line for each that the learner's changes kept
-    back.
+    """Bring `target` up to date with the files shipped in `source`; lines that say what is new and what was kept back.
+
+    One file that cannot be written keeps no other back; OSError where the copy can then not be opened at all.
     """
     (target / BASE).mkdir(parents=True, exist_ok=True)
-    lines = [_update_file(name, cleared(name, (source / name).read_bytes()), target) for name in _files(source)]
-    return [line for line in lines if line]
+    found: dict[str, list[Path]] = {MADE: [target]} if not any(_files(target / BASE)) else {}
+    reason = ""
+    for name in _files(source):
+        try:
+            news = _update_file(name, cleared(name, (source / name).read_bytes()), target)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            news = STUCK, name
+        if news:
+            found.setdefault(news[0], []).append(news[1])
+    if not reason:
+        found[GONE] = _forget(source, target)
+    elif not (target / START).is_file():
+        raise OSError(errno.EIO, reason)
+    return _lines(found, reason)
 
 
 def _files(source: Path) -> Iterator[Path]:
@@ -108,23 +184,46 @@ def _files(source: Path) -> Iterator[Path]:
                 yield path.relative_to(source)
 
 
-def _update_file(name: Path, new: bytes, target: Path) -> str | None:
+def _update_file(name: Path, new: bytes, target: Path) -> tuple[str, Path] | None:
+    """Bring one file up to date; which line tells of it and the name to say there, None for no news."""
     mine_path, base_path = target / name, target / BASE / name
     mine, base = _read(mine_path), _read(base_path)
-    line = None
+    news = None
     if mine is None:
-        _write(mine_path, new)
+        replace(mine_path, new)
+        news = (NEW if base is None else BACK), name
     elif _same(name, new, base) or _same(name, mine, new):
-        pass  # nothing new was shipped, or the learner has it already
+        if name.suffix == ".ipynb" and cells(mine) is None:  # else nothing is new, or the learner has it already
+            news = DAMAGED, name
     elif _same(name, mine, base):
-        _write(mine_path, with_outputs(new, mine) if name.suffix == ".ipynb" else new)
+        replace(mine_path, with_outputs(new, mine) if name.suffix == ".ipynb" else new)
+        news = RENEWED, name
     else:
         beside = _beside(mine_path, base)
-        _write(beside, new)
-        line = BESIDE.format(mine=name, new=beside.name)
+        replace(beside, new)
+        news = BESIDE, beside.relative_to(target)
     if base != new:
-        _write(base_path, new)  # last: an update that is cut short is done again
-    return line
+        replace(base_path, new)  # last: an update that is cut short is done again
+    return news
+
+
+def _forget(source: Path, target: Path) -> list[Path]:
+    """Take files that are shipped no more out of the base, so that they are the learner's own; those still there."""
+    gone = sorted(set(_files(target / BASE)) - set(_files(source)))
+    for name in gone:
+        (target / BASE / name).unlink()
+    return [name for name in gone if (target / name).exists()]
+
+
+def _lines(found: Mapping[str, Sequence[Path]], reason: str) -> list[str]:
+    """What is said of an update, a line for each kind of news."""
+    told = (RENEWED, BACK, GONE, BESIDE, DAMAGED, STUCK)
+    lines = [MADE.format(folder=found[MADE][0])] if MADE in found else []
+    for kind in told if lines else (NEW, *told):
+        if names := list(map(str, found.get(kind, ()))):
+            more = ["…"] if len(names) > NAMES else []
+            lines.append(kind.format(names=", ".join(names[:NAMES] + more), reason=reason))
+    return lines
 
 
 def _beside(path: Path, base: bytes | None) -> Path:
@@ -145,7 +244,7 @@ def cells(notebook: bytes) -> list[tuple[str, str]] | None:
     """(type, source) of each cell in order; None where this is no notebook."""
     try:
         return [(cell["cell_type"], _source(cell)) for cell in json.loads(notebook)["cells"]]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -198,18 +297,3 @@ def _read(path: Path) -> bytes | None:
         return path.read_bytes()
     except FileNotFoundError:
         return None
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replace a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".update-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise

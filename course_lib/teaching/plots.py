@@ -1,21 +1,17 @@
-"""One plot for the course: a figure is data, drawn live as SVG by `plots.js` or as a PNG by matplotlib.
+"""One plot for the course: a figure is data, drawn live as SVG by `plots.js`, or still by `picture.py`.
 
-A `Figure` is computed in Python for every state of its explorer and sent whole (about 1 kB), so that a slider step
-costs one short message and one redraw. Colour carries no meaning; shape, dashes and words on the picture do.
+A `Figure` is computed in Python for every state of its explorer and sent as numbers and words (about 1 kB), so that a
+slider step costs one short message and one redraw. Colour carries no meaning; shape, dashes and words do.
 """
 
-import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 from course_lib.accounting import units
 
 _PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-WIDTH, HEIGHT = 640, 400  # the SVG's own units, as in plots.js; matplotlib draws 6.4 × 4.0 inches
 
 
 @dataclass(frozen=True)
@@ -75,6 +71,19 @@ class Bars:
 
 
 @dataclass(frozen=True)
+class Stack:
+    """Bars of parts on top of each other: `parts` maps a part's name to one value, not below zero, for each category of
+    the x axis. Each part of the last bar has its name and value beside it.
+    """
+
+    parts: Mapping[str, Sequence[float]]
+
+    @property
+    def y(self) -> list[float]:
+        return [value for values in self.parts.values() for value in values]
+
+
+@dataclass(frozen=True)
 class Label:
     """Words at a place of the picture."""
 
@@ -83,7 +92,8 @@ class Label:
     text: str
 
 
-Mark = Line | Points | Bars | Label
+Mark = Line | Points | Bars | Stack | Label
+_STACK_ROOM = 0.6  # of a category, right of the last bar: for the names of a stack's parts
 
 
 @dataclass(frozen=True)
@@ -98,32 +108,28 @@ class Figure:
 
     def __post_init__(self):
         for mark in self.marks:
-            values = [mark.x, mark.y] if isinstance(mark, Label) else [*getattr(mark, "x", ()), *mark.y]
-            if not all(math.isfinite(value) for value in values):
-                raise ValueError(f"a mark of the figure {self.title!r} has a value that is not finite: {mark!r}")
-            if isinstance(mark, Line | Points) and len(mark.x) != len(mark.y):
-                raise ValueError(f"a mark of the figure {self.title!r} has {len(mark.x)} x and {len(mark.y)} y")
-            if isinstance(mark, Points) and len(mark.labels) != len(mark.x):
-                raise ValueError(f"points of the figure {self.title!r} need one label each")
-            if isinstance(mark, Bars) and len(mark.y) != len(self.x.categories):
-                raise ValueError(f"bars of the figure {self.title!r} need one value for each category of the x axis")
+            _check(mark, self)
 
     def spec(self) -> dict[str, Any]:
-        """What `plots.js` draws, as JSON values."""
+        """What `plots.js` draws, as JSON values: x and y (the axes), title, description, marks."""
         return {
             "title": self.title,
             "description": self.description,
-            "x": _axis_spec(self.x),
+            "x": _axis_spec(self.x, self._room),
             "y": _axis_spec(self.y),
             "marks": [self._mark_spec(mark) for mark in self.marks],
         }
 
+    @property
+    def _room(self) -> float:
+        return _STACK_ROOM if any(isinstance(mark, Stack) for mark in self.marks) else 0.0
+
     def _mark_spec(self, mark: Mark) -> dict[str, Any]:
         """The mark's fields; those that can be pointed at also say their values in words."""
-        fields = {
-            name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
-            for name, value in vars(mark).items()
-        }
+        kind = {"kind": type(mark).__name__.lower()}
+        if isinstance(mark, Stack):
+            return kind | {"parts": [self._part_spec(*part) for part in mark.parts.items()]}
+        fields = {name: _short(value) for name, value in vars(mark).items()}
         if isinstance(mark, Points):
             fields["texts"] = [
                 f"{label}: {units.format_si(x, self.x.unit)}, {units.format_si(y, self.y.unit)}"
@@ -133,27 +139,13 @@ class Figure:
             fields["texts"] = [
                 f"{name}: {units.format_si(y, self.y.unit)}" for name, y in zip(self.x.categories, mark.y, strict=True)
             ]
-        return {"kind": type(mark).__name__.lower(), **fields}
+        return kind | fields
 
-    def widget(self):
-        """A live picture; assign another figure's `spec()` to its `spec` to redraw it. Needs anywidget."""
-        return _plot_widget()(spec=self.spec())
-
-    def png(self) -> bytes:
-        """The same picture for a reader without a kernel. Needs matplotlib."""
-        from matplotlib.figure import Figure as Canvas
-
-        canvas = Canvas(figsize=(WIDTH / 100, HEIGHT / 100), layout="constrained", facecolor="white")
-        axes = canvas.subplots()
-        axes.set_title(self.title, loc="left", fontsize=11)
-        axes.spines[["top", "right"]].set_visible(False)
-        for axis, name in ((self.x, "x"), (self.y, "y")):
-            _matplotlib_axis(axes, axis, name)
-        for mark in self.marks:
-            _matplotlib_mark(axes, mark)
-        buffer = io.BytesIO()
-        canvas.savefig(buffer, format="png", dpi=100, metadata={"Software": None})
-        return buffer.getvalue()
+    def _part_spec(self, name: str, values: Sequence[float]) -> list:
+        """[what stands beside the last bar, the part of each bar, what each says in words]."""
+        amounts = [units.format_si(value, self.y.unit) for value in values]
+        texts = [f"{category}, {name}: {amount}" for category, amount in zip(self.x.categories, amounts, strict=True)]
+        return [f"{name} {amounts[-1]}", _short(values), texts]
 
 
 def tick_values(axis: Axis) -> list[float]:
@@ -180,8 +172,43 @@ def tick_text(axis: Axis, value: float) -> str:
     return f"{value / size:g} {prefix}".rstrip()
 
 
-def _axis_spec(axis: Axis) -> dict[str, Any]:
+def _check(mark: Mark, figure: "Figure") -> None:
+    """Refuse a mark that could not be drawn where its numbers say."""
+    shown = f"of the figure {figure.title!r}"
+    x, y = ([mark.x], [mark.y]) if isinstance(mark, Label) else (list(getattr(mark, "x", ())), list(mark.y))
+    if not all(math.isfinite(value) for value in (*x, *y)):
+        raise ValueError(f"a mark {shown} has a value that is not finite: {mark!r}")
+    for axis, values in ((figure.x, x), (figure.y, y)):
+        if axis.scale == "log" and not axis.categories and any(value <= 0 for value in values):
+            raise ValueError(f"a mark {shown} has a value that is not above zero, on the log axis {axis.label!r}.")
+    if isinstance(mark, Line | Points) and len(x) != len(y):
+        raise ValueError(f"a mark {shown} has {len(x)} x and {len(y)} y")
+    if isinstance(mark, Points) and len(mark.labels) != len(x):
+        raise ValueError(f"points {shown} need one label each")
+    if isinstance(mark, Points) and not (_on(figure.x, x) and _on(figure.y, y)):
+        raise ValueError(f"a point {shown} lies off the axes, where nobody would see it: {mark!r}")
+    columns = [mark.y] if isinstance(mark, Bars) else mark.parts.values() if isinstance(mark, Stack) else []
+    if any(len(column) != len(figure.x.categories) for column in columns):
+        raise ValueError(f"bars {shown} need one value for each category of the x axis")
+    if isinstance(mark, Stack) and (figure.y.scale == "log" or figure.y.low != 0 or min(y, default=0) < 0):
+        raise ValueError(f"a stack {shown} needs a linear y axis from zero, and parts that are not below zero.")
+
+
+def _on(axis: Axis, values: Sequence[float]) -> bool:
     low, high = (-0.5, len(axis.categories) - 0.5) if axis.categories else (axis.low, axis.high)
+    return all(low <= value <= high for value in values)
+
+
+def _short(value):
+    """JSON of a mark's field: seven digits are more than a picture shows, and a long number costs as much as a word."""
+    if isinstance(value, float):
+        return float(f"{value:.7g}")
+    return [_short(item) for item in value] if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+def _axis_spec(axis: Axis, room: float = 0.0) -> dict[str, Any]:
+    """room: categories' widths left free at the right."""
+    low, high = (-0.5, len(axis.categories) - 0.5 + room) if axis.categories else (axis.low, axis.high)
     ticks = [[value, tick_text(axis, value)] for value in tick_values(axis)]
     return {
         "title": axis.title,
@@ -191,57 +218,3 @@ def _axis_spec(axis: Axis) -> dict[str, Any]:
         "log": axis.scale == "log",
         "ticks": ticks,
     }
-
-
-@cache
-def _plot_widget():
-    """The widget class, made on first use so that a figure needs no anywidget."""
-    from importlib.resources import files
-
-    import anywidget
-    import traitlets
-
-    folder = files(__package__)
-
-    class PlotWidget(anywidget.AnyWidget):
-        _esm = (folder / "plots.js").read_text(encoding="utf-8")
-        _css = (folder / "plots.css").read_text(encoding="utf-8")
-        spec = traitlets.Dict().tag(sync=True)
-
-    return PlotWidget
-
-
-def _matplotlib_axis(axes, axis: Axis, name: str) -> None:
-    spec = _axis_spec(axis)
-    axes.set(**{f"{name}scale": axis.scale, f"{name}lim": (spec["low"], spec["high"]), f"{name}label": axis.title})
-    getattr(axes, f"set_{name}ticks")(*zip(*spec["ticks"], strict=True))
-    axes.minorticks_off()
-
-
-def _matplotlib_mark(axes, mark: Mark) -> None:
-    ink = {"color": "black"}
-    match mark:
-        case Line():
-            axes.plot(mark.x, mark.y, linestyle="--" if mark.dashed else "-", **ink)
-            if mark.label:
-                _annotate(axes, mark.label, mark.x[mark.label_at], mark.y[mark.label_at], ha="right")
-        case Points():
-            shape = (
-                {"marker": "D", "s": 55, "color": "black"}
-                if mark.strong
-                else {"marker": "o", "s": 30, "ec": "black", "fc": "white"}
-            )
-            axes.scatter(mark.x, mark.y, zorder=3, **shape)
-            for x, y, label in zip(mark.x, mark.y, mark.labels, strict=True):
-                _annotate(axes, label, x, y, weight="bold" if mark.strong else "normal", below=True)
-        case Bars():
-            axes.bar(range(len(mark.y)), mark.y, width=0.6, color="0.45")
-        case Label():
-            axes.annotate(mark.text, (mark.x, mark.y), ha="center", va="center", fontsize=9, style="italic")
-
-
-def _annotate(
-    axes, text: str, x: float, y: float, ha: str = "left", weight: str = "normal", below: bool = False
-) -> None:
-    offset = (8, -11) if below else (0, 6)
-    axes.annotate(text, (x, y), offset, textcoords="offset points", ha=ha, fontsize=9, weight=weight)

@@ -408,10 +408,8 @@ def test_one_rank_pays_nothing(collective, algorithm):
         ({"algorithm": "ring-full"}, ["algorithm='ring-full'", "ring, tree"]),
     ],
 )
-def test_bad_input(changes, says):
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (the message is checked below)
-        communication.all_gather(**{"nbytes": 1e9, "ranks": 8, "bandwidth": 450e9, **changes})
-    assert [part for part in says if part not in str(caught.value)] == []
+def test_bad_input(changes, says, refuses):
+    refuses(lambda: communication.all_gather(**{"nbytes": 1e9, "ranks": 8, "bandwidth": 450e9, **changes}), says)
 
 
 def test_bad_input_of_the_others():

@@ -83,12 +83,8 @@ def small(**changes):
         (lambda: small(dropout=1.5), ["dropout=1.5", "between 0 and 1"]),
     ],
 )
-def test_the_message_names_argument_value_and_remedy(call, says):
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 (the message is checked below)
-        call()
-    message = str(caught.value)
-    assert [part for part in says if part not in message] == []
-    assert "\n" not in message
+def test_the_message_names_argument_value_and_remedy(call, says, refuses):
+    refuses(call, says)
 
 
 def test_integral_floats_convert_exactly():

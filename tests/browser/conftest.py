@@ -16,6 +16,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from course_lib.teaching import my_course
@@ -229,10 +230,18 @@ class Notebook:
             )
         self._kernel_idle()
 
-    def restart_kernel(self):
+    def restart_kernel(self, clear: bool = True):
         self.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
         self._kernel_idle()
-        self.page.evaluate("window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+        if clear:
+            self.page.evaluate("window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+
+    def beside(self, copy: str) -> "Notebook":
+        """A copy of this notebook in a window of its own, run by a kernel of its own."""
+        shutil.copy(self.lab.folder / self.name, self.lab.folder / copy)
+        other = Notebook(self.lab, self.page.context.new_page(), copy)
+        other.run_all()
+        return other
 
     def outputs(self) -> list[dict]:
         cells = self.page.evaluate("window.jupyterapp.shell.currentWidget.content.model.sharedModel.toJSON().cells")
@@ -258,6 +267,16 @@ class Notebook:
     def card(self, id: str):
         """The card of this id. Two cards are drawn in no certain order, so each is found through its own cell."""
         return self.show(f""".jp-CodeCell:has-text('card("{id}")') .course-card""")
+
+    def save(self):
+        self.page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+        self.page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+
+    def focused(self) -> str:
+        """The text, or else the label, of the element that has the focus."""
+        return self.page.evaluate(
+            "(document.activeElement.textContent || document.activeElement.labels?.[0].textContent || '').trim()"
+        )
 
     def pale(self, shown) -> list[tuple[str, float]]:
         """The texts of an element whose contrast is below 4.5, and that contrast."""
@@ -302,6 +321,30 @@ def open_notebook(lab, browser, request):
         lab.api(f"sessions/{session['id']}", "DELETE")
     context.close()
     assert not problems, problems
+
+
+TOYS = ROOT / "tests" / "teaching" / "toy_units"
+TOY_UNITS = f"""from pathlib import Path
+from course_lib import card
+from course_lib.teaching import units
+units.root = lambda: Path({str(TOYS)!r})
+units.__path__ = [{str(TOYS)!r}]"""
+
+
+@pytest.fixture
+def open_cells(open_notebook, lab):
+    """Write a notebook of these code cells, which see the toy units in place of the built ones, open it and run it."""
+
+    def opened(*sources: str, name: str = "cells.ipynb") -> Notebook:
+        cells = [nbformat.v4.new_code_cell(source) for source in (TOY_UNITS, *sources)]
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        page = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+        nbformat.write(page, lab.folder / name)
+        notebook = open_notebook(name)
+        notebook.run_all()
+        return notebook
+
+    return opened
 
 
 @pytest.hookimpl(wrapper=True)

@@ -110,10 +110,13 @@ CARDS = """\
 [how-many]
 kind = "number"
 prompt = "How many?"
+unit = ""
+tolerance = 0.1
 
 [it-is-two]
 kind = "claim"
 claim = "It is two."
+corrected = "It is two, give or take nothing."
 """
 
 TRUTHS = """\

@@ -29,8 +29,13 @@ def test_what_is_built(built):
         "notebooks/q99_toy.ipynb",
         "solutions/q99_toy/q99_toy.ipynb",
         "exercises/q99_toy/q99_toy.ipynb",
-        *(f"{units}/{name}" for name in ("__init__.py", "cards.toml", "truths.py", "claims.py", "checks.json")),
+        *(
+            f"{units}/{name}"
+            for name in ("__init__.py", "unit.json", "cards.toml", "truths.py", "claims.py", "checks.json")
+        ),
     }
+    about = json.loads((built.root / units / "unit.json").read_text())
+    assert about == {"title": "A toy", "minutes": 5, "cells": {}}
     data = json.loads((built.root / units / "checks.json").read_text())
     assert data["q99.twice"]["cases"] == [
         {"input": {"args": [3]}, "expected": 6},
@@ -185,3 +190,18 @@ def test_the_private_texts_of_this_machine(monkeypatch):
     image = nbformat.v4.new_output("display_data", {"image/png": "lovelace"})
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[html, image])])
     assert len(private(nb)) == 1, "one hit in the text, none in the image"
+
+
+def test_where_cards_and_verdicts_are_shown():
+    def code(id, source):
+        return nbformat.v4.new_code_cell(source, id=id)
+
+    cells = [
+        nbformat.v4.new_markdown_cell('card("q99.text")', id="text"),
+        code("first", 'card("q99.one")'),
+        code("again", 'card("q99.one")\ncard("q99.two")'),
+        code("table", 'verdicts("q99")'),
+        code("other", 'scorecard("q99.three")'),
+    ]
+    found = builder.cells_by_call(nbformat.v4.new_notebook(cells=cells))
+    assert found == {"q99.one": "first", "q99.two": "again", "verdicts": "table"}

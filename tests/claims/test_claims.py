@@ -6,7 +6,8 @@ existed and knows nothing of `claims.py`. A claim that is not in it fails here: 
 
 import pytest
 
-from course_lib.teaching import cards, units
+from course_lib.teaching import answers, units
+from course_lib.teaching.card_texts import read_card
 from course_lib.teaching.docket import RULINGS, verdicts
 
 LEDGER = {
@@ -36,8 +37,8 @@ def test_every_claim_is_in_the_ledger_and_the_other_way_round():
 
 @pytest.mark.parametrize("id", CLAIMS)
 def test_the_code_decides_as_the_derivation_does(id):
-    card = cards.read_card(id)
-    verdict = cards.answer(card).verdict
+    card = read_card(id)
+    verdict = answers.answer(card).verdict
     assert verdict.ruling == LEDGER[id]
     assert verdict.evidence, "a ruling without evidence persuades nobody"
     assert verdict.because or verdict.ruling != "holds-if", "a condition is stated where there is one"

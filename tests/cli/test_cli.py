@@ -151,10 +151,63 @@ def test_build_hands_its_options_and_its_exit_code_on(monkeypatch, root):
     assert called == [(["-m", "tools.build", "--check"], root)]
 
 
-def test_progress(monkeypatch, tmp_path, capsys):
+@pytest.fixture
+def copy(monkeypatch, tmp_path):
+    """A learner's copy with a record of one event, in a course whose current folder is elsewhere."""
+    from course_lib.teaching import my_course
+
+    folder = tmp_path / "my_course"
+    (folder / ".course").mkdir(parents=True)
+    event = {"kind": "guess", "id": "q05.linear-1-to-100", "at": "2026", "payload": {"value": 2.0, "sure": "very"}}
+    (folder / ".course" / "record.json").write_text(json.dumps({"schema": 1, "events": [event]}))
+    monkeypatch.setattr(my_course, "copy_folder", lambda: folder)
+    monkeypatch.delenv("COURSE_HOME")
+    monkeypatch.delenv("COURSE_STATIC")
     monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def test_progress_finds_the_copy_from_outside(copy, capsys):
     assert cli.main(["progress"]) == 0
-    assert "unit" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "You have revealed 0 of" in out
+    assert f"Kept in {copy / '.course' / 'record.json'}." in out
+
+
+def test_progress_where_nothing_is_recorded(copy, capsys):
+    (copy / ".course" / "record.json").unlink()
+    assert cli.main(["progress"]) == 0
+    assert capsys.readouterr().out.startswith("Nothing is recorded yet. Open a lesson")
+
+
+def test_progress_of_the_folder_one_is_in_goes_first(copy, tmp_path, capsys, monkeypatch):
+    mine = tmp_path / "another"
+    (mine / ".course").mkdir(parents=True)
+    monkeypatch.chdir(mine)
+    assert cli.main(["progress"]) == 0
+    assert "Nothing is recorded yet" in capsys.readouterr().out
+
+
+def test_progress_exported_and_imported(copy, tmp_path, capsys):
+    assert cli.main(["progress", "--export", "mine.json"]) == 0
+    assert cli.main(["progress", "--export", "mine.csv"]) == 0
+    assert [line.split(" events")[0] for line in capsys.readouterr().out.splitlines()] == ["1", "1"]
+    assert (tmp_path / "mine.csv").read_text().startswith("id,")
+    assert cli.main(["progress", "--export", "mine.json"]) == 2
+    one_line(capsys.readouterr().err, "course progress: mine.json exists already", "--force")
+    assert cli.main(["progress", "--export", "mine.json", "--force"]) == 0
+    (copy / ".course" / "record.json").unlink()
+    capsys.readouterr()
+    assert cli.main(["progress", "--import", "mine.json"]) == 0
+    assert capsys.readouterr().out.startswith("1 of the 1 events in mine.json are added to ")
+    assert cli.main(["progress", "--import", "nowhere.json"]) == 2
+    one_line(capsys.readouterr().err, "nowhere.json could not be read", "No such file")
+
+
+def test_progress_is_not_exported_and_imported_at_once(capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.main(["progress", "--export", "a.json", "--import", "b.json"])
+    assert left.value.code == 2
 
 
 def test_a_missing_package_is_named(monkeypatch, capsys):

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from course_lib import experiments
+from course_lib.accounting import hardware
 from course_lib.experiments import errors, experiment, machine, profile, recorder, recording, registry, result, timing
 from tests.experiments import example
 
@@ -125,7 +126,7 @@ def test_a_budget_shortens_every_case_and_leaves_out_what_would_start_too_late(k
 @pytest.fixture
 def kept(monkeypatch):
     """Predictions are made with the profile of the example."""
-    monkeypatch.setattr(profile, "current", lambda on: (profile.device(example.CPU), "An example."))
+    monkeypatch.setattr(profile, "current", lambda on: (hardware.measured(example.CPU), "An example."))
 
 
 def test_a_full_profile_that_fails_is_replaced_by_a_quick_one(in_process, folder, monkeypatch):
@@ -223,25 +224,14 @@ def test_a_process_that_never_measures_is_no_endless_loop(folder, monkeypatch):
 # ---------------------------------------------------------------- from a bare checkout
 
 BLOCKED = ("numpy", "psutil", "tqdm", "pynvml", "matplotlib", "IPython", "ipywidgets", "anywidget", "transformers")
-WITHOUT = f"""
-import sys
-class Without:
-    def __init__(self, finder):
-        self.finder = finder
-    def __getattr__(self, name):
-        return getattr(self.finder, name)
-    def find_spec(self, name, path=None, target=None):
-        return None if name.split(".")[0] in {BLOCKED!r} else self.finder.find_spec(name, path, target)
-sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
-"""  # as if they were not installed, to importlib.util.find_spec too
 
 
 @pytest.fixture
-def bare(tmp_path):
+def bare(tmp_path, without):
     """Environment of a Python, and of all that it starts, which imports torch and the standard library only."""
     place = tmp_path / "bare"
     place.mkdir()
-    (place / "sitecustomize.py").write_text(WITHOUT, "utf-8")
+    (place / "sitecustomize.py").write_text(without(BLOCKED), "utf-8")
     return {**os.environ, "PYTHONPATH": str(place)}
 
 

@@ -46,26 +46,12 @@ def kept_profile(cache_folder):
     return data
 
 
-BLOCK = """
-import sys
-class Without:
-    def __init__(self, finder):
-        self.finder = finder
-    def __getattr__(self, name):
-        return getattr(self.finder, name)
-    def find_spec(self, name, path=None, target=None):
-        return None if name.split(".")[0] in {names!r} else self.finder.find_spec(name, path, target)
-sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
-sys.path.insert(0, {root!r})
-"""  # as if they were not installed, to importlib.util.find_spec too
-
-
 @pytest.fixture
-def python_without(root, cache_folder):
+def python_without(root, cache_folder, without):
     """Runs code in a fresh interpreter in which some packages cannot be imported."""
 
     def run(names, code):
-        program = BLOCK.format(names=set(names), root=str(root)) + code
+        program = f"{without(names)}\nsys.path.insert(0, {str(root)!r})\n{code}"
         return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=200)
 
     return run

@@ -1,8 +1,7 @@
 """A result as an experiment would give it, made of numbers that nobody measured."""
 
-from course_lib.accounting import units
+from course_lib.accounting import hardware, units
 from course_lib.experiments import recording, registry
-from course_lib.experiments.profile import device
 from course_lib.experiments.result import Result, canonical, frozen
 from course_lib.experiments.timing import Repeats
 
@@ -27,7 +26,7 @@ def result(name="same_flops", entry=None, slower=2.0, date="2026-01-03", **prove
     """
     experiment = registry.get(name)
     entry = entry or (GPU if experiment.gpu_only else CPU)
-    on = device(entry)
+    on = hardware.measured(entry)
     cases = experiment.cases(on, True)
     timings = {}
     for case in cases:

@@ -598,6 +598,6 @@ def test_the_step_of_a_gpu_is_gpt2_small():
 def test_formats_of_the_sweep():
     assert {case.ops[0].dtype for case in cases("matmul_sweep").values()} == {"fp32", "bf16"}
     assert {case.ops[0].dtype for case in cases("matmul_sweep", OLD_GPU).values()} == {"fp32", "fp16"}
-    assert matmul_sweep.predicted_rates([cases("matmul_sweep", GPU)["square 8192, bf16"]], GPU) == {
+    assert matmul_sweep.predict([cases("matmul_sweep", GPU)["square 8192, bf16"]], GPU) == {
         "square 8192, bf16": pytest.approx(989e12)
     }

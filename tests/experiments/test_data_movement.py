@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.accounting import hardware
-from course_lib.experiments import Result, Unavailable, experiment, profile, timing
+from course_lib.experiments import Result, Unavailable, experiment, timing
 from course_lib.experiments.bench import Bench
 from course_lib.experiments.measurements import (
     bandwidth_staircase,
@@ -22,6 +22,8 @@ from course_lib.experiments.measurements import (
     pointer_chase,
     stride_access,
 )
+
+from .example import GPU
 
 torch = pytest.importorskip("torch")
 
@@ -36,7 +38,7 @@ def bench():
 
 @pytest.fixture
 def cpu(kept_profile):
-    return profile.device(kept_profile["cpu"])
+    return hardware.measured(kept_profile["cpu"])
 
 
 @pytest.fixture
@@ -309,13 +311,12 @@ def test_a_copy_moves_the_bytes(bench, way):
     assert target.abs().min() > 0 or target.unique().numel() > 100, "no zeros"
 
 
-def test_a_copy_is_a_rate(monkeypatch, bench):
-    monkeypatch.setattr(timing, "measure", lambda call, **_: timing.Repeats((0.5, 1.0, 2.0)))
-    monkeypatch.setattr(host_to_device, "copy", lambda *_: None)
+def test_a_copy_is_a_rate():
     gpu = hardware.load("h100-sxm")
     case = host_to_device.cases(gpu, True)[-1]
-    assert case.observe(bench, 0.1) == [case.facts["bytes"] / seconds for seconds in (0.5, 1.0, 2.0)]
-    assert case.predict(gpu) == gpu.link("pcie")
-    monkeypatch.setattr(timing, "measure", lambda call, **_: timing.Repeats((0.5,), interrupted=True))
-    with pytest.raises(KeyboardInterrupt):
-        case.observe(bench, 0.1)
+    (row,) = host_to_device.table([case], {case.name: timing.Repeats((0.5, 1.0, 2.0))}, gpu)
+    size = case.facts["bytes"]
+    assert (row["q1"], row["measured"], row["q3"]) == (size / 1.5, size, size / 0.75)
+    assert host_to_device.predict([case], gpu) == {case.name: pytest.approx(gpu.link("pcie"))}
+    unknown = hardware.measured({**GPU, "links": {}})
+    assert host_to_device.predict([case], unknown) == {case.name: None}

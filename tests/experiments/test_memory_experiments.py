@@ -5,7 +5,7 @@ import math
 import pytest
 
 from course_lib.accounting import hardware, memory
-from course_lib.experiments import Result, Unavailable, allocation, experiment, profile, timing, tiny_gpt
+from course_lib.experiments import Result, Unavailable, allocation, experiment, timing, tiny_gpt
 from course_lib.experiments.bench import Bench
 from course_lib.experiments.measurements import checkpointing, kv_cache_growth, saved_tensors, training_memory
 from course_lib.experiments.measurements.training_memory import Setting
@@ -23,7 +23,7 @@ def bench():
 
 @pytest.fixture
 def cpu(kept_profile):
-    return profile.device(kept_profile["cpu"])
+    return hardware.measured(kept_profile["cpu"])
 
 
 @pytest.fixture(autouse=True)

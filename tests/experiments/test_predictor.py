@@ -3,11 +3,11 @@
 import dataclasses
 import json
 import math
-import warnings
 
 import pytest
 import torch
 
+from benchmarks.real_models import llama_like, transformers_model
 from course_lib.accounting import flops, models
 from course_lib.experiments import calibration, predictor, workload
 from course_lib.experiments.bench import Bench
@@ -155,52 +155,7 @@ def test_what_cannot_be_predicted_is_refused(made_up_machine):
 # ---------------------------------------------------------------- models
 
 TINY_GPT2 = dataclasses.replace(models.load("gpt2"), layers=2, d_model=64, heads=4, vocab=300, context=64, d_ff=None)
-TINY_LLAMA = models.Transformer(
-    name="tiny",
-    layers=2,
-    d_model=64,
-    heads=4,
-    kv_heads=2,
-    d_ff=160,
-    vocab=300,
-    context=64,
-    gated_mlp=True,
-    activation="silu",
-    bias=False,
-    norm="rmsnorm",
-    positions="rotary",
-    tied_head=False,
-)
-
-
-def transformers_model(model, attention):
-    from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
-
-    warnings.simplefilter("ignore")
-    if model.positions == "learned":
-        config = GPT2Config(
-            n_layer=model.layers,
-            n_embd=model.d_model,
-            n_head=model.heads,
-            vocab_size=model.vocab,
-            n_positions=model.context,
-            resid_pdrop=0.0,
-            embd_pdrop=0.0,
-            attn_pdrop=0.0,
-            attn_implementation=attention,
-        )
-        return GPT2LMHeadModel(config)
-    config = LlamaConfig(
-        num_hidden_layers=model.layers,
-        hidden_size=model.d_model,
-        num_attention_heads=model.heads,
-        num_key_value_heads=model.kv_heads,
-        intermediate_size=model.d_ff,
-        vocab_size=model.vocab,
-        attn_implementation=attention,
-    )
-    return LlamaForCausalLM(config)
-
+TINY_LLAMA = llama_like("tiny", layers=2, d_model=64, heads=4, kv_heads=2, d_ff=160, vocab=300, context=64)
 
 FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 

@@ -8,7 +8,16 @@ import torch
 
 from course_lib import experiments
 from course_lib.accounting import hardware
-from course_lib.experiments import calibration, machine, predictor, profile, profile_steps, report, timing
+from course_lib.experiments import (
+    calibration,
+    machine,
+    predictor,
+    profile,
+    profile_parts,
+    profile_steps,
+    report,
+    timing,
+)
 from course_lib.experiments.measurements import disk_stream, host_to_device
 
 from .example import GPU, keep, result
@@ -28,7 +37,7 @@ def test_a_quick_profile_is_one_that_this_machine_reads(quick, cache_folder):
     assert {"fp32"} <= set(device.peaks)
     assert device.call_overhead > 0
     assert device.source("peaks")[0].startswith("measured here")
-    assert hardware.this_machine("cpu") == profile.device(quick["cpu"])
+    assert hardware.this_machine("cpu") == hardware.measured(quick["cpu"])
 
 
 def test_the_numbers_follow_from_the_raw_repeats(quick):
@@ -46,7 +55,7 @@ def test_the_numbers_follow_from_the_raw_repeats(quick):
 def small(monkeypatch):
     """Steps small enough to run, with nothing timed: every call runs once, and took 2 ms."""
     monkeypatch.setattr(machine, "last_level_cache", lambda: 2**20)
-    monkeypatch.setattr(profile_steps, "MB", 10**4)
+    monkeypatch.setattr(profile_parts, "MB", 10**4)
     monkeypatch.setattr(disk_stream, "rates", lambda file, size, piece, cold, seconds: [size / 0.1, size / 0.1])
     monkeypatch.setattr(calibration, "TABLE", 2**16)
     monkeypatch.setattr(calibration, "thread_seconds", lambda call, seconds: 2e-3)
@@ -77,18 +86,18 @@ def test_a_full_profile_has_every_step(timed_once, small):
 
 def test_the_entries_of_the_file_keep_their_keys(quick):
     keys = {"id", "name", "kind", "peaks", "memory_bandwidth", "memory_capacity", "call_overhead", "measured_at"}
-    assert set(quick["cpu"]) == keys
+    assert set(quick["cpu"]) == keys | {"levels", "links"}
 
 
 def test_rates_follow_from_what_a_call_does(timed_once, small):
     """Every call took 2 ms; how much it did is counted from its operands here."""
     raw = {"gemm": {}, "call_overhead": {}}
-    bench = profile_steps.Bench.on_device(torch, "cpu")
+    bench = profile_parts.Bench.on_device(torch, "cpu")
     with torch.inference_mode():
-        profile_steps.gemm_shapes(bench, 64, 0.1, raw)
-        profile_steps.functions(bench, 0.1, raw)
-        profile_steps.fresh_allocation(bench, 0.1, raw)
-        profile_steps.disk(bench, 0.1, raw)
+        profile_parts.gemm_shapes(bench, 64, 0.1, raw)
+        profile_parts.functions(bench, 0.1, raw)
+        profile_parts.fresh_allocation(bench, 0.1, raw)
+        profile_parts.disk(bench, 0.1, raw)
     assert raw["gemm_shapes"]["16×64×64"]["rate"] == pytest.approx(2 * 16 * 64 * 64 / 2e-3)
     assert raw["gemm_shapes"]["64×64×257"]["rate"] == pytest.approx(2 * 64 * 64 * 257 / 2e-3)
     assert 1 / raw["functions"]["exp"]["rate"] == pytest.approx(2e-3 / 512**2)
@@ -99,7 +108,7 @@ def test_rates_follow_from_what_a_call_does(timed_once, small):
 def test_streaming_and_gathering_read_everything_once(monkeypatch):
     """The bytes and rows that a rate is made of are those that the call reads."""
     raw, read = {}, {"mm": 0, "rows": 0}
-    bench = profile_steps.Bench.on_device(torch, "cpu")
+    bench = profile_parts.Bench.on_device(torch, "cpu")
     real, seen = {"mm": torch.mm, "index_select": torch.index_select}, {"matrices": set(), "rows": []}
 
     def mm(x, matrix, out):
@@ -115,8 +124,8 @@ def test_streaming_and_gathering_read_everything_once(monkeypatch):
     monkeypatch.setattr(torch, "mm", mm)
     monkeypatch.setattr(torch, "index_select", index_select)
     monkeypatch.setattr(timing, "measure", lambda call, **_: call() or timing.Repeats((1.0,)))
-    profile_steps.weight_streaming(bench, 2**23, 0.1, raw)
-    profile_steps.gather(bench, 2**23, 0.1, raw)
+    profile_parts.weight_streaming(bench, 2**23, 0.1, raw)
+    profile_parts.gather(bench, 2**23, 0.1, raw)
     assert raw["weight_streaming"]["rate"] == read["mm"] >= 4 * 2**23
     assert len(seen["matrices"]) == read["mm"] / (4 * 1024**2), "each matrix once"
     assert raw["gather"]["rate"] == read["rows"] == len(set(seen["rows"])), "each row once"
@@ -127,7 +136,7 @@ def test_a_known_machine_is_recovered(monkeypatch):
     """A machine of 50 GFLOP/s in fp32, 20 GB/s and 3 µs a call; the fake clock is told what the next call does."""
     peak, bandwidth, call = 50e9, 20e9, 3e-6
     next_seconds = {}
-    real = profile_steps.record
+    real = profile_parts.record
 
     def measure(_, *, seconds, at_least=5):
         return timing.Repeats((next_seconds["s"],) * 3)
@@ -140,19 +149,47 @@ def test_a_known_machine_is_recovered(monkeypatch):
         return measure(None, seconds=seconds)
 
     monkeypatch.setattr(timing, "measure", measure)
-    monkeypatch.setattr(profile_steps, "_product", product)
-    monkeypatch.setattr(profile_steps, "add", add)
-    raw = {"gemm": {}, "bandwidth": {}, "call_overhead": {}}
-    bench = profile_steps.Bench.on_device(torch, "cpu")
+    monkeypatch.setattr(profile_parts, "_product", product)
+    monkeypatch.setattr(profile_parts, "add", add)
+    raw = {"gemm": {}, "bandwidth": {}, "call_overhead": {}, "levels": {}}
+    bench = profile_parts.Bench.on_device(torch, "cpu")
     for dtype in ("fp32", "bf16", "fp64"):
-        profile_steps.gemm(bench, dtype, (512, 1024, 2048), 0.1, raw)
-    profile_steps.memory_bandwidth(bench, 10**8, 0.1, raw)
-    profile_steps.call_overhead(bench, 0.1, raw)
+        profile_parts.gemm(bench, dtype, (512, 1024, 2048), 0.1, raw)
+    profile_parts.memory_bandwidth(bench, 10**8, 0.1, raw)
+    profile_parts.call_overhead(bench, 0.1, raw)
     entry = profile._entry(torch, "cpu", raw)
     assert entry["peaks"] == {"fp32": pytest.approx(peak, rel=0.01), "bf16": pytest.approx(4 * peak, rel=0.01)}
     assert entry["memory_bandwidth"] == pytest.approx(bandwidth, rel=0.01)
     assert entry["call_overhead"] == pytest.approx(call, rel=0.01)
     assert real(timing.Repeats((2.0,)), 10)["rate"] == 5.0
+
+
+def test_levels_are_told_apart_by_their_working_sets():
+    """A machine of 1 µs a call, 100 GB/s from L2 and 40 GB/s from memory; its L3 is no faster than memory."""
+
+    def took(seconds, size):
+        return {"median": seconds, "rate": size / seconds}
+
+    def call(size):
+        return 1e-6 + size / (500e9 if size <= 2**17 else 100e9 if size <= 2**22 else 40e9)
+
+    raw = {
+        "levels": {
+            "l1": {"bytes": 2**16, "copies": 2},
+            "l2": {"bytes": 2**20, "copies": 4},
+            "l3": {"bytes": 2**25, "copies": 1},
+        },
+        "call_overhead": {"add of 16 numbers": {"median": 1e-6}},
+        "bandwidth": {"rate": 40e9},
+        "staircase": {str(2**p): took(call(2**p), 2**p) for p in range(15, 29)},
+    }
+    assert profile._levels(raw) == {
+        "l1": {"capacity": 2**17, "bandwidth": None},  # such a call mostly waits for its overhead
+        "l2": {"capacity": 2**22, "bandwidth": 2**21 / call(2**21)},
+        "l3": {"capacity": 2**25, "bandwidth": None},
+    }
+    del raw["staircase"]  # a quick profile
+    assert {level["bandwidth"] for level in profile._levels(raw).values()} == {None}
 
 
 def test_an_emulated_dtype_gets_no_peak_and_a_slow_one_no_large_sizes(monkeypatch):
@@ -161,10 +198,15 @@ def test_an_emulated_dtype_gets_no_peak_and_a_slow_one_no_large_sizes(monkeypatc
     monkeypatch.setattr(
         timing, "measure", lambda call, *, seconds, at_least=5, s=seconds: timing.Repeats((next(s),) * 3)
     )
-    bench = profile_steps.Bench.on_device(torch, "cpu")
-    raw = {"gemm": {}, "bandwidth": {"rate": 1e10}, "call_overhead": {"add of 16 numbers": {"median": 1e-6}}}
+    bench = profile_parts.Bench.on_device(torch, "cpu")
+    raw = {
+        "gemm": {},
+        "bandwidth": {"rate": 1e10},
+        "call_overhead": {"add of 16 numbers": {"median": 1e-6}},
+        "levels": {},
+    }
     for dtype in ("fp32", "bf16"):
-        profile_steps.gemm(bench, dtype, (512, 1024, 2048), 0.1, raw)
+        profile_parts.gemm(bench, dtype, (512, 1024, 2048), 0.1, raw)
     assert list(raw["gemm"]["fp32"]) == ["512", "1024"], "2048 would take 0.9 s"
     assert list(raw["gemm"]["bf16"]) == ["512"], "1024 would take 0.5 s"
     assert profile._entry(torch, "cpu", raw)["peaks"] == {"fp32": pytest.approx(20e9)}
@@ -172,7 +214,7 @@ def test_an_emulated_dtype_gets_no_peak_and_a_slow_one_no_large_sizes(monkeypatc
 
 def test_products_in_tf32_only_where_asked_for():
     before = torch.get_float32_matmul_precision()
-    with profile_steps.fp32_products(torch, "high"):
+    with profile_parts.fp32_products(torch, "high"):
         assert torch.get_float32_matmul_precision() == "high"
     assert torch.get_float32_matmul_precision() == before
 
@@ -186,13 +228,13 @@ def test_what_is_not_there_is_left_out_with_the_reason(monkeypatch):
 
     monkeypatch.setattr(disk_stream, "temporary_file", no)
     monkeypatch.setattr(pointer_chase, "chaser", no)
-    raw, bench = {"gemm": {}}, profile_steps.Bench.on_device(torch, "cpu")
-    profile_steps.disk(bench, 0.1, raw)
-    profile_steps.latency(bench, 0.1, raw)
+    raw, bench = {"gemm": {}}, profile_parts.Bench.on_device(torch, "cpu")
+    profile_parts.disk(bench, 0.1, raw)
+    profile_parts.latency(bench, 0.1, raw)
     assert raw["disk"] == raw["latency"] == {"unavailable": "No room."}
     monkeypatch.setattr(torch, "_scaled_mm", no)
-    monkeypatch.setattr(profile_steps, "_fp8_product", no)
-    profile_steps.gemm(bench, "fp8-e4m3", (64,), 0.1, raw)
+    monkeypatch.setattr(profile_parts, "_fp8_product", no)
+    profile_parts.gemm(bench, "fp8-e4m3", (64,), 0.1, raw)
     assert raw["gemm"] == {}
     assert report._further("cpu", raw) == [], "and the report has no line for it"
 
@@ -210,9 +252,9 @@ def fake_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: FakeGPU)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _=0: (9, 0))
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    real = profile_steps.Bench.on_device
+    real = profile_parts.Bench.on_device
     bench = real(torch, "cpu")
-    monkeypatch.setattr(profile_steps.Bench, "on_device", lambda torch, on: bench)
+    monkeypatch.setattr(profile_parts.Bench, "on_device", lambda torch, on: bench)
     return bench
 
 
@@ -241,11 +283,11 @@ def test_formats_by_compute_capability(monkeypatch):
 
 def test_launches_and_copies(fake_gpu, timed_once, monkeypatch):
     raw = {}
-    profile_steps.launch(fake_gpu, 0.1, raw)
+    profile_parts.launch(fake_gpu, 0.1, raw)
     assert raw["launch"]["alone"]["median"] == 2e-3
     assert raw["launch"]["in a row"]["median"] == pytest.approx(2e-3 / 100)
     monkeypatch.setattr(host_to_device, "copy", lambda bench, way, size: lambda: None)
-    profile_steps.pcie(fake_gpu, 0.1, raw)
+    profile_parts.pcie(fake_gpu, 0.1, raw)
     assert set(raw["pcie"]) == set(host_to_device.WAYS)
     assert all(found["rate"] == pytest.approx(64 * 2**20 / 2e-3) for found in raw["pcie"].values())
     text = " ".join(line for _, line in report._further("cuda", raw))
@@ -255,9 +297,9 @@ def test_launches_and_copies(fake_gpu, timed_once, monkeypatch):
 
 def test_fp8_products():
     """The operands are rounded to fp8, the result is that of the rounded ones, in bf16; where this torch can."""
-    bench = profile_steps.Bench.on_device(torch, "cpu")
+    bench = profile_parts.Bench.on_device(torch, "cpu")
     try:
-        call = profile_steps._fp8_product(bench, 32, 64, 48)
+        call = profile_parts._fp8_product(bench, 32, 64, 48)
     except experiments.Unavailable:
         pytest.skip("this torch has no fp8 product on the processor")
     assert call().shape == (32, 48)
@@ -285,7 +327,7 @@ def test_the_kept_profile_is_used(kept_profile):
         (lambda d: d.update(schema=99), "schema 99"),
         (lambda d: d["cpu"].pop("peaks"), "machine profile"),
         (lambda d: d.pop("cuda"), "machine profile"),
-        (lambda d: d["raw"].update(cpu={"gemm": {}, "bandwidth": {}}), "lacks caches, staircase"),
+        (lambda d: d["raw"].update(cpu={"gemm": {}, "bandwidth": {}}), "lacks levels, staircase"),
     ],
 )
 def test_a_profile_that_does_not_fit_is_replaced_in_memory(
@@ -297,7 +339,7 @@ def test_a_profile_that_does_not_fit_is_replaced_in_memory(
     monkeypatch.setattr(profile, "measure", lambda quick: measured)
     before = (cache_folder / "profile.json").read_text("utf-8")
     device, note = profile.current("cpu")
-    assert device == profile.device(quick["cpu"])
+    assert device == hardware.measured(quick["cpu"])
     assert note.startswith("Predicted with a quick profile measured in this process. ")
     assert reason in note
     assert "course doctor" in note
@@ -351,7 +393,7 @@ def test_a_folder_that_cannot_be_written(quick, tmp_path, monkeypatch):
     assert "COURSE_CACHE" in told.problem
     assert "\n" not in told.problem
     device, note = profile.current("cpu")
-    assert device == profile.device(quick["cpu"])
+    assert device == hardware.measured(quick["cpu"])
     assert "measured in this process" in note
 
 
@@ -392,7 +434,10 @@ def test_the_report_of_a_full_profile(kept_profile, cache_folder):
         return {"median": seconds, "q1": seconds, "q3": seconds, "seconds": [seconds], **more}
 
     raw = {key: {} for key in profile_steps.FULL["cpu"]}
-    raw["caches"] = {"L1": 48 * 2**10, "L2": 2**20}
+    kept_profile["cpu"]["levels"] = {
+        "l1": {"capacity": 96 * 2**10, "bandwidth": None},
+        "l2": {"capacity": 2**21, "bandwidth": 1.5e11},
+    }
     raw["latency"] = {"32768": took(1.5e-9), "134217728": took(90e-9)}
     raw["functions"] = {name: took(1e-3, rate=5e8) for name in ("copy", "exp", "tanh", "softmax")}
     raw["fresh_allocation"] = {"134217728": {"new result": took(0.05), "out=": took(0.01)}}
@@ -402,7 +447,7 @@ def test_the_report_of_a_full_profile(kept_profile, cache_folder):
     text = str(experiments.doctor())
     assert "kept and still valid" in text
     for part in (
-        "L1 48.0 KiB, L2 1.00 MiB",
+        "L1 96.0 KiB, L2 2.00 MiB at 150 GB/s",
         "1.5 ns for a load from the nearest cache, 90 ns at random in 128 MiB",
         "exp 2.0 ns",
         "40 ms more for a new result of 128 MiB",
@@ -475,12 +520,37 @@ def test_machine_facts():
     assert 0 < this.memory <= psutil.virtual_memory().total
     assert this.cpu
     assert machine.last_level_cache() >= 2**17
-    caches = profile_steps.caches()
+    caches = machine.caches()
     assert list(caches) == sorted(caches)
-    assert all(2**13 <= size <= 2**31 for size in caches.values())
-    if caches:
-        assert max(caches.values()) == machine.last_level_cache()
+    assert all(2**13 <= each <= 2**31 and 1 <= copies <= this.cores for each, copies in caches.values())
+    assert machine.last_level_cache() == max((each for each, _ in caches.values()), default=machine.UNKNOWN_CACHE)
     assert machine.Machine("A", 1, 1, None).cpu_name == "A, 1 core"
+
+
+def test_caches_that_processors_share_count_once(tmp_path, monkeypatch):
+    """Four processors, two to a core: two L1 and L2, one L3; instruction caches are not counted."""
+    for cpu in range(6):
+        core = f"{cpu // 2 * 2}-{cpu // 2 * 2 + 1}"
+        caches = [("1", "Data", "48K", core), ("1", "Instruction", "32K", core), ("2", "Unified", "1024K", core)]
+        for n, (level, kind, size, shared) in enumerate([*caches, ("3", "Unified", "32M", "0-5")]):
+            folder = tmp_path / f"cpu{cpu}" / "cache" / f"index{n}"
+            folder.mkdir(parents=True)
+            for name, text in (("level", level), ("type", kind), ("size", size), ("shared_cpu_list", shared)):
+                (folder / name).write_text(f"{text}\n")
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
+    assert machine._caches_of_linux(tmp_path) == {"l1": (48 * 2**10, 2), "l2": (2**20, 2), "l3": (2**25, 1)}
+    assert machine._caches_of_linux(tmp_path / "nothing") == {}
+
+
+def test_caches_of_a_mac(monkeypatch):
+    answers = {
+        "hw.perflevel0.l1dcachesize": "131072",
+        "hw.perflevel0.l2cachesize": "16777216",
+        "hw.perflevel0.cpusperl2": "4",
+    }
+    monkeypatch.setattr(machine, "_sysctl", lambda name: answers.get(name, ""))
+    monkeypatch.setattr(machine, "cores", lambda: 8)
+    assert machine._caches_of_macos() == {"l1": (2**17, 8), "l2": (2**24, 2)}
 
 
 def test_used_by_others_counts_others_and_not_us(monkeypatch):

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from course_lib import experiments
+from course_lib.accounting import hardware
 from course_lib.experiments import experiment, machine, profile, recorder, recording, registry, result, timing
 
 from .example import CPU
@@ -30,7 +31,7 @@ def test_a_run(name, kept_profile, timed_once):
     assert r.device["memory_bandwidth"] == 40e9
     assert experiments.Result.from_json(r.to_json()) == r
     assert r.provenance["profile"] == "Predicted with this machine's profile of 2026-01-02."
-    cases = registry.get(name).cases(profile.device(kept_profile["cpu"]), True)
+    cases = registry.get(name).cases(hardware.measured(kept_profile["cpu"]), True)
     assert set(r.raw) == {case.name for case in cases}
     for case in cases:
         if case.build:
@@ -59,7 +60,7 @@ def test_ratios_are_quotients_of_medians(kept_profile, nothing_built, monkeypatc
     times = iter(range(1, 100))
     monkeypatch.setattr(timing, "measure", lambda call, **_: timing.Repeats((next(times) * 1e-3,)))
     r = experiments.run("ten_times_flops", on="cpu")
-    cases = registry.get("ten_times_flops").cases(profile.device(kept_profile["cpu"]), True)
+    cases = registry.get("ten_times_flops").cases(hardware.measured(kept_profile["cpu"]), True)
     seconds = {case.name: n * 1e-3 / case.share for n, case in enumerate(cases, 1)}
     from course_lib.experiments.measurements.ten_times_flops import PAIRS
 

@@ -1,7 +1,5 @@
-"""The texts of cards, the reading of typed numbers, the state, the answer, and the static form."""
+"""The texts of cards, their rounds, the state, the answer, and the static form."""
 
-import contextlib
-import math
 import sys
 
 import pytest
@@ -9,101 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib import card
-from course_lib.teaching import cards, markup, units
-from course_lib.teaching.cards import CardError, Guess, parse_card, parse_number, read_card
+from course_lib.teaching import answers, card_state, markup, units
+from course_lib.teaching.answer_html import answer_html, earlier_html, scale_picture
+from course_lib.teaching.card_state import Guess, State
+from course_lib.teaching.card_texts import CardError, parse_card, read_card, read_rounds
 
 
 def bundle(shown) -> dict:
     return shown._repr_mimebundle_()
-
-
-# ---- Typed numbers ----
-
-
-@pytest.mark.parametrize(
-    ("typed", "unit", "value"),
-    [
-        ("3e9", "", 3e9),
-        ("1/3", "", 1 / 3),
-        ("1,000", "", 1000),
-        ("1,234,567.5", "", 1234567.5),
-        ("  .5 ", "", 0.5),
-        ("2.", "", 2),
-        ("+7", "", 7),
-        ("3k", "", 3000),
-        ("3 GB", "GB", 3),
-        ("3 GB", "B", 3e9),
-        ("3000 MB", "GB", 3),
-        ("3GiB", "GB", 3 * 1024**3 / 1e9),
-        ("2 TB/s", "TB/s", 2),
-        ("900 GB/s", "TB/s", 0.9),
-        ("989 TFLOP/s", "FLOP/s", 989e12),
-        ("10 ms", "s", 0.01),
-        ("10 µs", "ms", 0.01),
-        ("100x", "×", 100),
-        ("100 ×", "×", 100),
-        ("×1.05", "×", 1.05),
-        ("x 2", "×", 2),
-        ("345 rows", "rows", 345),
-        ("1 row", "rows", 1),
-        ("50 %", "%", 50),
-        ("295 FLOP/B", "FLOP/B", 295),
-        ("$5", "$", 5),
-    ],
-)
-def test_a_typed_number_is_read(typed, unit, value):
-    assert parse_number(typed, unit) == pytest.approx(value, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("typed", "unit"),
-    [
-        *((typed, "") for typed in ["twelve", "3 apples", "-3", "−3", "0", "1e400", "1e-400", "1/0", "1/", "1/x"]),
-        *((typed, "") for typed in ["1 000", "1.234,5", "1,2,3", "1,234,5", ",", "twelve, 3", "3 GB,5"]),
-        *((typed, "") for typed in ["10^9", "1e", "e9", ".", "", "nan", "inf", "1_000", "__import__('os')", "1" * 500]),
-        *((typed, "GB") for typed in ["3 apples", "3 Gb", "3 s", "3 GB GB"]),
-    ],
-)  # fmt: skip
-def test_what_is_no_answer_is_refused_with_one_line(typed, unit):
-    with pytest.raises(ValueError, match=r"^“") as error:
-        parse_number(typed, unit)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("typed", "pointed"),
-    [("0,25", "0.25"), ("0,250", "0.250"), ("1,5", "1.5"), ("-0,5", "-0.5"), ("1,00", "1.00"), ("1/0,5", "1/0.5")],
-)
-def test_a_decimal_comma_has_a_line_of_its_own(typed, pointed):
-    with pytest.raises(ValueError, match=r"^Write ") as error:
-        parse_number(typed)
-    assert str(error.value) == f"Write {pointed} with a point."
-
-
-def test_a_decimal_comma_before_a_unit_is_told_with_the_unit():
-    with pytest.raises(ValueError, match=r"^Write 0\.25 GB with a point\.$"):
-        parse_number("0,25 GB", "GB")
-
-
-def test_a_linear_card_takes_zero_and_negative_numbers():
-    assert parse_number("-3", "%", "linear") == -3
-    assert parse_number("0", "%", "linear") == 0
-
-
-@given(st.floats(min_value=1e-300, max_value=1e300))
-def test_every_number_as_python_writes_it_is_read_back(value):
-    assert parse_number(repr(value)) == value
-
-
-@given(st.text(max_size=12))
-def test_no_text_breaks_the_reader(text):
-    with contextlib.suppress(ValueError):
-        assert math.isfinite(parse_number(text, "GB"))
-
-
-@given(st.floats(min_value=1e-30, max_value=1e30))
-def test_a_shown_number_reads_back_within_its_three_digits(value):
-    assert parse_number(markup.number(value)) == pytest.approx(value, rel=5.1e-3)
 
 
 # ---- Texts ----
@@ -130,6 +41,14 @@ def test_each_kind_is_read_from_the_unit(toys):
         ({"kind": "claim", "claim": "…"}, "corrected"),
         ({"kind": "claim", "claim": "…", "corrected": "…", "docket": "yes"}, "docket"),
         ({"kind": "number", "prompt": "?", "unit": "", "tolerance": 0.1, "docket": True}, "docket"),
+        (3, "table"),
+        ({"kind": "number", "prompt": "?", "unit": "", "tolerance": True}, "tolerance"),
+        ({"kind": "number", "prompt": "?", "unit": "", "tolerance": 0.1, "hints": 3}, "hints"),
+        ({"kind": "number", "prompt": "?", "unit": "", "tolerance": 0.1, "hints": [3]}, "hints"),
+        ({"kind": "number", "prompt": "?", "unit": "", "tolerance": 0.1, "range": "1 to 3"}, "range"),
+        ({"kind": "reflection", "prompt": "?"}, "reason"),
+        ({"kind": "reflection", "prompt": "?", "reason": "!", "limit": 0}, "limit"),
+        ({"kind": "reflection", "prompt": "{n}?", "reason": "!", "rounds": [{"n": 1}, {"n": 2}]}, "rounds"),
     ],
 )
 def test_incomplete_texts_name_the_card_and_the_field(table, word):
@@ -142,7 +61,8 @@ def test_the_built_units_have_only_complete_cards_each_with_its_function():
     for unit in units.names():
         for id in units.cards(unit):
             found = read_card(id)
-            assert callable(units.function(unit, "claims" if found.kind == "claim" else "truths", id))
+            if found.kind != "reflection":
+                assert callable(units.function(unit, "claims" if found.kind == "claim" else "truths", id))
 
 
 @pytest.mark.parametrize("id", ["t1.speedup", "t1.nothing-like-it", "t9.speed-up", "nonsense", "", None, 3])
@@ -161,6 +81,97 @@ def test_a_card_with_incomplete_texts_gives_one_line(toys):
     assert "unit" in repr(card("t1.incomplete"))
 
 
+@pytest.mark.parametrize("text", ["[speed-up\nkind =", "speed-up = 3", "[speed-up]\nkind = 3", "\udcff"])
+def test_damaged_texts_give_one_line(toys, monkeypatch, tmp_path, text):
+    unit = tmp_path / "units" / "t1_toy"
+    unit.mkdir(parents=True)
+    (unit / "cards.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
+    monkeypatch.setattr(units, "root", lambda: unit.parent)
+    units.cards.cache_clear()
+    line = repr(card("t1.speed-up"))
+    assert "cards.toml" in line
+    assert "\n" not in line
+
+
+# ---- Rounds ----
+
+
+def test_each_round_has_its_numbers_in_every_text(toys):
+    first, second, third = read_rounds("t1.rows")
+    assert first.prompt == "A layer gets **100 rows** of 4096 in place of one. How many times as long?"
+    assert "**10,000 rows**" in second.prompt
+    assert "16,384 in place" in third.prompt
+    assert second.hints[0] == "What travels beside the 10,000 rows?"
+    assert second.slips == ((10000.0, "You let time grow with the 10,000 rows."),)
+    assert second.reason == "×{truth} for 10,000 rows of 4096."
+    assert [(card.round, card.rounds) for card in (first, second, third)] == [(0, 3), (1, 3), (2, 3)]
+    assert (first.range, first.tolerance) == (third.range, third.tolerance) == ((0.1, 1000), 0.1)
+
+
+def test_the_truth_of_each_round_is_computed_from_its_numbers(toys):
+    truths = [answers.answer(each).truth for each in read_rounds("t1.rows")]
+    assert truths == pytest.approx([1.0244140625, 3.44140625, 1.006103515625])
+    assert [answers.answer(each).truth for each in read_rounds("t1.pick")] == ["square", "power"]
+    assert [each.choice("square").text for each in read_rounds("t1.pick")] == ["3², the square", "8², the square"]
+
+
+def test_a_card_without_parameters_keeps_its_braces_and_has_one_round(toys):
+    assert len(read_rounds("t1.speed-up")) == 1
+    assert "{intensity:.0f}" in read_card("t1.s000-01").corrected
+
+
+NUMBER = {"kind": "number", "prompt": "For {m} rows?", "unit": "", "tolerance": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("rounds", "more", "word"),
+    [
+        ([{"m": 1}], {}, "at least two"),
+        ([{"m": 1}, {"n": 2}], {}, "same names"),
+        ([{}, {}], {}, "same names"),
+        ([{"m": 1}, {"m": 1}], {}, "asks the same"),
+        ([{"m": 1, "n": 2}, {"m": 2, "n": 2}], {}, "'n'"),
+        ([{"m": 1}, {"m": 2}], {"hints": ["{rows} of them"]}, "'rows'"),
+        ([{"m": [1]}, {"m": [2]}], {}, "numbers or texts"),
+        ([{"m": True}, {"m": False}], {}, "numbers or texts"),
+        ([{"m": 1.0}, {"m": float("inf")}], {}, "not finite"),
+        ("m = 1", {}, "wrong type"),
+        ([{"truth": 1}, {"truth": 2}], {"prompt": "{truth}?"}, "same names"),
+    ],
+)
+def test_rounds_that_do_not_fit_the_texts_name_the_card(rounds, more, word):
+    with pytest.raises(CardError, match=r"t1\.broken") as error:
+        parse_card("t1.broken", "t1_toy", NUMBER | {"rounds": rounds} | more)
+    assert word in str(error.value)
+
+
+def test_numbers_stand_in_texts_as_the_lessons_write_them():
+    table = NUMBER | {"prompt": "{m}, {m:.1f}, {name}", "rounds": [{"m": 0.25, "name": "A"}, {"m": 12345, "name": "B"}]}
+    assert [each.prompt for each in parse_card("t1.x", "t1_toy", table)] == ["0.25, 0.2, A", "12,345, 12345.0, B"]
+
+
+def test_the_state_of_a_round_follows_from_its_own_events(toys):
+    rounds = read_rounds("t1.rows")
+    events = [
+        event("guess", value=1.0),
+        event("reveal", truth=1.02),
+        event("round", round=1),
+        event("guess", value=3.0, round=1),
+        event("hint", n=1, round=1),
+    ]
+    assert card_state.round_now(rounds, []) == 0
+    assert card_state.round_now(rounds, events) == 1
+    assert card_state.state(rounds[0], events) == State((Guess(1.0, "1.0", ""),), 0, True, 1.02)
+    assert card_state.state(rounds[1], events) == State((Guess(3.0, "3.0", ""),), 1, False)
+    assert card_state.state(rounds[2], events) == State()
+
+
+def test_a_round_that_the_card_no_longer_has_is_passed_over(toys):
+    odd = [event("round", round=n) for n in (7, -1, "1", None, True, 1.5)]
+    assert card_state.round_now(read_rounds("t1.rows"), odd) == 0
+    assert card_state.round_now(read_rounds("t1.speed-up"), [event("round", round=1)]) == 0
+
+
 # ---- State ----
 
 
@@ -170,16 +181,17 @@ def event(kind, **payload):
 
 def test_the_state_follows_from_the_events(toys):
     speed = read_card("t1.speed-up")
-    assert cards.state(speed, []) == cards.State()
+    assert card_state.state(speed, []) == State()
     events = [event("hint", n=1), event("guess", value=10.0, text="10", sure="very"), event("reveal", truth=1.0)]
-    found = cards.state(speed, [*events, event("guess", value=99.0, text="99", sure="very")])
-    assert found == cards.State((Guess(10.0, "10", "very"),), 1, True)
+    found = card_state.state(speed, [*events, event("guess", value=99.0, text="99", sure="very")])
+    assert found == State((Guess(10.0, "10", "very"),), 1, True, 1.0)
 
 
 def test_a_reveal_without_a_guess_and_a_guess_that_no_longer_fits_do_not_count(toys):
-    events = [event("guess", value="gone"), event("guess"), event("guess", value=float("inf")), event("reveal")]
-    assert cards.state(read_card("t1.speed-up"), events) == cards.State()
-    assert cards.state(read_card("t1.zeros"), events) == cards.State()
+    values = ["gone", None, float("inf"), float("nan"), 10**400, True]
+    events = [*(event("guess", value=value) for value in values), event("guess"), event("reveal")]
+    assert card_state.state(read_card("t1.speed-up"), events) == State()
+    assert card_state.state(read_card("t1.zeros"), events) == State()
 
 
 # ---- Answers ----
@@ -187,7 +199,7 @@ def test_a_reveal_without_a_guess_and_a_guess_that_no_longer_fits_do_not_count(t
 
 def answered(id: str, *values) -> str:
     found = read_card(id)
-    return cards.answer_html(found, [Guess(value, str(value), "very") for value in values], cards.answer(found))
+    return answer_html(found, [Guess(value, str(value), "very") for value in values], answers.answer(found))
 
 
 def test_a_wrong_number_is_compared_and_its_slip_is_named(toys):
@@ -216,12 +228,12 @@ def test_a_right_number_is_called_right_and_has_no_slip(toys):
     [(1.048, True), (1.048 * 1.099, True), (1.048 / 1.099, True), (1.048 * 1.11, False), (0.9, False)],
 )
 def test_right_on_a_log_scale_is_within_a_factor(toys, guess, right):
-    assert cards.right(read_card("t1.speed-up"), guess, 1.048) is right
+    assert answers.right(read_card("t1.speed-up"), guess, 1.048) is right
 
 
 def test_a_linear_card_compares_by_difference(toys):
-    assert "You said 90 %; it is 40 %. That is 50 % too high." in answered("t1.share", 90)
-    assert "You said -5 %; it is 40 %. That is 45 % too low." in answered("t1.share", -5)
+    assert "You said 90 %; it is 40 %. That is 50 percentage points too high." in answered("t1.share", 90)
+    assert "You said -5 %; it is 40 %. That is 45 percentage points too low." in answered("t1.share", -5)
 
 
 def test_a_choice_says_why_each_tempts(toys):
@@ -249,24 +261,52 @@ def test_a_claim_that_holds_is_not_corrected(toys):
     assert "correctly" not in page
 
 
+def test_a_reflection_shows_what_was_written_beside_a_model_answer(toys):
+    page = answered("t1.why", "because a < b\n\n**really**")
+    assert '<p class="wrote">because a &lt; b\n\n**really**</p>' in page
+    assert "<p>Because the <em>weights</em> travel either way.</p>" in page
+
+
+def test_a_reflection_is_not_judged(toys):
+    found = read_card("t1.why")
+    kept = answers.outcome(found, Guess("so", "so", ""), answers.answer(found))
+    assert kept == {"truth": None, "right": None, "decades": None}
+
+
+def test_an_earlier_round_is_folded_and_says_what_was_asked_and_found(toys):
+    second = read_rounds("t1.rows")[1]
+    page = earlier_html(second, [Guess(1.0, "1", "very")], 3.4)
+    assert page.startswith("<details><summary>Round 2</summary>")
+    assert "<strong>10,000 rows</strong>" in page
+    assert "You said 1 ×; it is 3.4 ×." in page
+    assert "Round 1, the one that counts" in earlier_html(read_card("t1.rows"), [Guess(1.0, "1", "")], 1.02)
+
+
+@pytest.mark.parametrize(("guess", "truth"), [(1e-300, 1e300), (1e300, 1e-300), (5e-324, 1.7e308)])
+def test_numbers_at_both_ends_of_what_a_computer_holds_are_compared(toys, guess, truth):
+    found = read_card("t1.bytes")
+    page = answer_html(found, [Guess(guess, "…", "very")], answers.Answer(truth))
+    assert "too low by a factor" in page or "too high by a factor" in page
+
+
 def test_the_outcome_kept_judges_the_first_guess(toys):
     found = read_card("t1.speed-up")
-    kept = cards.outcome(found, Guess(10.48, "10.48", "very"), cards.answer(found))
+    kept = answers.outcome(found, Guess(10.48, "10.48", "very"), answers.answer(found))
     assert kept == {"truth": 1.048, "right": False, "decades": pytest.approx(1.0)}
 
 
 @pytest.mark.parametrize("id", ["t1.raises", "t1.no-truth", "t1.not-a-number"])
 def test_a_truth_that_cannot_be_computed_raises_for_the_caller(toys, id):
     with pytest.raises((RuntimeError, LookupError, ValueError)):
-        cards.answer(read_card(id))
+        answers.answer(read_card(id))
 
 
 @given(st.floats(1e-200, 1e200), st.floats(1e-200, 1e200))
 def test_every_guess_has_a_picture_inside_its_frame(guess, truth):
     import re
 
-    number = parse_card("t1.x", "t1_toy", {"kind": "number", "prompt": "?", "unit": "", "tolerance": 0.1})
-    picture = cards.scale_picture(number, guess, truth)
+    number = parse_card("t1.x", "t1_toy", {"kind": "number", "prompt": "?", "unit": "", "tolerance": 0.1})[0]
+    picture = scale_picture(number, guess, truth)
     places = [float(x) for x in re.findall(r'(?:cx|x)="(-?[\d.]+)"', picture)]
     assert places
     assert all(29 <= x <= 491 for x in places)
@@ -275,10 +315,10 @@ def test_every_guess_has_a_picture_inside_its_frame(guess, truth):
 # ---- The static form ----
 
 
-@pytest.mark.parametrize("id", ["t1.speed-up", "t1.zeros", "t1.s000-01"])
+@pytest.mark.parametrize("id", ["t1.speed-up", "t1.zeros", "t1.s000-01", "t1.why", "t1.rows"])
 def test_the_static_form_asks_and_does_not_answer(toys, monkeypatch, id):
     monkeypatch.setenv("COURSE_STATIC", "1")
-    monkeypatch.setattr(cards, "answer", lambda _: pytest.fail("the answer was computed"))
+    monkeypatch.setattr(answers, "answer", lambda _: pytest.fail("the answer was computed"))
     shown, found = bundle(card(id)), read_card(id)
     assert set(shown) == {"text/html", "text/plain"}
     assert shown["text/html"].count("<details>") == len(found.hints)

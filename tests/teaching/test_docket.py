@@ -3,7 +3,7 @@
 from html.parser import HTMLParser
 
 from course_lib import card, verdicts
-from course_lib.teaching import cards
+from course_lib.teaching import answers, units
 
 
 class Rows(HTMLParser):
@@ -52,14 +52,14 @@ def test_it_is_folded(toys):
 
 
 def test_a_claim_whose_code_fails_has_no_ruling_and_spoils_no_other(toys, monkeypatch):
-    real = cards.answer
+    real = answers.answer
 
     def fail(found):
         if found.id == "t1.s000-01":
             raise RuntimeError("a < b")
         return real(found)
 
-    monkeypatch.setattr(cards, "answer", fail)
+    monkeypatch.setattr(answers, "answer", fail)
     _, first, second = Rows(verdicts("t1").html).rows
     assert [texts for _, texts in first][1:] == [["not decided"], ["RuntimeError: a < b"], []]
     assert second[1][1] == ["✓ holds"]
@@ -70,3 +70,14 @@ def test_a_claim_of_the_docket_opens_as_a_card(toys):
     live.act({"do": "commit", "guess": "holds", "sure": "very"})
     live.act({"do": "reveal"})
     assert "The claim holds." in live.widget.view["answer"]
+
+
+def test_all_units_together_link_to_the_cells_that_decide(toys, monkeypatch):
+    about = {"title": "T1. A toy?", "cells": {"t1.s000-01": "its-card", "verdicts": "the-docket"}}
+    monkeypatch.setattr(units, "about", lambda unit: about)
+    shown = verdicts()
+    assert shown.html.count("<details>") == 1
+    assert "<summary>T1. A toy? 2 claims, decided just now.</summary>" in shown.html
+    for link in ("its-card", "the-docket"):
+        assert shown.html.count(f'<a href="t1_toy.ipynb#cell-id={link}">') == 1
+    assert "href" not in verdicts("t1").html

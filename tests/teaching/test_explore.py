@@ -1,197 +1,233 @@
-"""The roofline explorer: its numbers against the definition, its state, its static form."""
+"""The frame of explorers: controls as data, what the page asks, what it gets, the call and the static form."""
 
+import ast
 import json
 import sys
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib import explore
-from course_lib.accounting import hardware
-from course_lib.accounting import roofline as roof
-from course_lib.teaching.explore import roofline_view
-from course_lib.teaching.plots import Points
-from course_lib.teaching.slider import Slider
+from course_lib.teaching.explore import Choice, Flag, Number, View, Whole
+from course_lib.teaching.plots import Axis, Figure, Label
 
-PEAK, BANDWIDTH = 989e12, 3.35e12  # H100 SXM, bf16 dense: NVIDIA's data sheet
+CONTROLS = {
+    "shape": Choice("Shape", {"round": "A circle", "flat": "A line"}),
+    "size": Choice("Size", lambda state: ["small", "large"] if state.get("shape") == "round" else ["large", "huge"]),
+    "rows": Whole("Rows", start=4, high=100),
+    "rate": Number("Rate", start=1e3, low=1, high=1e6, unit="B/s"),
+    "on": Flag("On"),
+}
+
+
+def view(shape, size, rows, rate, on, extra=0) -> View:
+    if rows == 13:
+        raise ValueError("rows=13 brings bad luck.")
+    if rows == 14:
+        raise KeyError("fourteen")
+    words = f"{shape} {size} {rows} {rate:g} {on} {extra}"
+    figure = Figure(words, words, Axis("x"), Axis("y"), (Label(0.5, 0.5, words),))
+    return View(figure, {"rows": str(rows)}, ("A note.",))
+
+
+def build(state=None, **more):
+    return explore.build(view, CONTROLS, state, "mine", **more)
 
 
 @pytest.fixture
-def live(monkeypatch, learner):
-    monkeypatch.delenv("COURSE_STATIC", raising=False)
-    return explore.roofline(m=64)
+def live(learner):
+    return build()
 
 
-def slider(explorer) -> Slider:
-    (found,) = (widget for widget in explorer.widget.children[0].children if isinstance(widget, Slider))
-    return found
+def ask(explorer, reset=False, **values):
+    """What the page sends when a learner moves controls."""
+    number = explorer.widget.asked.get("number", 0) + 1
+    explorer.widget.asked = {"number": number, "values": values} | ({"reset": True} if reset else {})
 
 
-def point(view) -> tuple[float, float]:
-    (mark,) = (mark for mark in view.figure.marks if isinstance(mark, Points) and mark.strong)
-    return mark.x[0], mark.y[0]
+START = {"shape": "round", "size": "small", "rows": 4, "rate": 1e3, "on": False}
 
 
-@given(st.integers(1, 65536), st.integers(1, 20000), st.integers(1, 20000))
-def test_the_point_lies_where_the_definition_puts_it(m, k, n):
-    intensity = 2 * m * k * n / (2 * (m * k + k * n + m * n))
-    assert point(roofline_view("h100-sxm", "bf16", m, k, n)) == pytest.approx(
-        (intensity, min(PEAK, BANDWIDTH * intensity))
-    )
+def test_it_starts_where_the_controls_say_and_a_call_overrides(live):
+    assert live.state == START
+    assert build({"rows": 8.0, "size": "large", "on": None}).state == START | {"rows": 8, "size": "large"}
+    assert build({"shape": "flat"}).state["size"] == "large"  # the first that this shape has
 
 
-def test_the_numbers_of_a_known_case():
-    view = roofline_view("h100-sxm", "bf16", 100, 4096, 4096)
-    assert view.readout == {
-        "FLOPs": "3.36 GFLOP",
-        "bytes": "35.2 MB",
-        "intensity": "95.3 FLOP/B",
-        "ridge point": "295 FLOP/B",
-        "bound": "memory-bound",
-        "attainable": "319 TFLOP/s",
-        "time": "10.5 µs",
-        "time against m = 1": "×1.05",
-    }
-    assert "memory-bound" in view.figure.title
-    assert "95.3 FLOP/B" in view.figure.description
+def test_one_question_moves_picture_numbers_and_call_together(live):
+    ask(live, rows=8, on=True)
+    assert live.state == START | {"rows": 8, "on": True}
+    assert live.widget.drawing["title"] == "round small 8 1000 True 0"
+    assert live.widget.numbers == [["rows", "8"]]
+    assert live.widget.values == {"shape": "A circle", "size": "small", "rows": 8, "rate": 1e3, "on": True}
+    assert live.call == live.widget.call == 'mine(shape="round", size="small", rows=8, rate=1000.0, on=True)'
+    assert live.widget.answered == live.widget.asked["number"]
 
 
-def test_the_bound_changes_where_the_intensity_passes_the_ridge():
-    bounds = [roofline_view("h100-sxm", "bf16", m, 4096, 4096).readout["bound"] for m in (344, 345)]
-    assert bounds == ["memory-bound", "compute-bound"]  # m / (1 + m/2048) = 295.2 at m = 344.96
+def test_one_question_is_answered_by_one_message_with_only_what_changed(live, monkeypatch):
+    sent = []
+    monkeypatch.setattr(live.widget, "_send", lambda message, buffers=None: sent.append(message["state"]))
+    ask(live, rows=8)
+    assert [sorted(state) for state in sent if "asked" not in state] == [
+        ["answered", "call", "drawing", "numbers", "values"]
+    ]
 
 
-def test_the_axes_stay_while_the_rows_move():
-    views = [roofline_view("h100-sxm", "bf16", m, 4096, 4096).figure for m in (1, 65536)]
-    assert views[0].x == views[1].x
-    assert views[0].y == views[1].y
+@pytest.mark.parametrize("state", [{}, {"rows": 99}, {"shape": "flat", "size": "huge", "on": True, "rate": 31.5}])
+def test_the_call_gives_the_state_back(learner, state):
+    shown = build(state)
+    (call,) = [node for node in ast.walk(ast.parse(shown.call)) if isinstance(node, ast.Call)]
+    again = build({argument.arg: ast.literal_eval(argument.value) for argument in call.keywords})
+    assert again.state == shown.state == build(shown.state).state
 
 
-@pytest.mark.parametrize("id", hardware.names())
-def test_every_device_and_dtype_has_a_picture_that_holds_its_points(id):
-    add = roof.elementwise(10**6, reads=2, dtype="fp32", name="add")
-    for dtype in hardware.load(id).peaks:
-        for m, side in ((1, 1), (1, 4096), (65536, 65536)):
-            figure = roofline_view(id, dtype, m, side, side, ops=[add]).figure
-            for mark in figure.marks:
-                if isinstance(mark, Points):
-                    assert all(figure.x.low <= x <= figure.x.high for x in mark.x)
-                    assert all(figure.y.low <= y <= figure.y.high for y in mark.y)
+def test_fixed_arguments_reach_the_view_and_stand_in_the_call(learner):
+    shown = build(fixed={"extra": object})
+    assert "class 'object'" in shown.widget.drawing["title"]
+    assert shown.call.endswith("on=False, extra=my_extra)")
+    assert shown.state["extra"] is object
 
 
-def test_one_step_sends_little():
-    assert len(json.dumps(roofline_view("h100-sxm", "bf16", 96, 4096, 4096).figure.spec())) < 4000
+def test_a_choice_follows_the_one_before_it(live):
+    assert live.widget.options["size"] == ["small", "large"]
+    ask(live, shape="A line")  # "small" does not exist there
+    assert live.state["size"] == "large"
+    assert live.widget.options["size"] == ["large", "huge"]
+    ask(live, size="huge", shape="A circle")  # chosen in a list that has gone meanwhile
+    assert live.state["size"] == "small"
+    ask(live, size="large")
+    ask(live, shape="A line")
+    assert live.state["size"] == "large"  # kept, for both have it
 
 
-def test_the_state_is_read_in_python_and_follows_the_controls(live):
-    assert live.state == {"device": "h100-sxm", "dtype": "bf16", "m": 64, "k": 4096, "n": 4096}
-    slider(live).index += 1
-    assert live.state["m"] == 96
-    assert "m = 96" in json.dumps(live.plot.spec)
-    # 96 / (1 + 96/2048)
-    assert "91.7 FLOP/B" in live.numbers.value
-    assert explore.roofline(**live.state).state == live.state
+def test_a_refused_state_says_why_and_keeps_the_picture(live):
+    before = live.widget.drawing
+    ask(live, rows=13)
+    assert live.widget.line.startswith("rows=13 brings bad luck. The picture and the call still show")
+    assert (live.widget.drawing, live.state, live.widget.values["rows"]) == (before, START, 13)
+    ask(live, on=True)  # the other control still stands at 13
+    assert live.widget.line.startswith("rows=13")
+    ask(live, rows=12)
+    assert (live.widget.line, live.state) == ("", START | {"rows": 12, "on": True})
 
 
-def test_the_slider_stands_at_the_stop_below_the_box(live):
-    box = live._controls["m"]
-    for m, stop, bound in (
-        (344, 256, "memory"),
-        (345, 256, "compute"),
-        (384, 384, "compute"),
-        (65536, 65536, "compute"),
-    ):
-        box.value = m
-        assert (box.value, slider(live).value) == (m, stop)
-        assert f"m = {m:,}: {bound}-bound" in live.plot.spec["title"]
-    box.value = 345
-    slider(live).index -= 1
-    assert (box.value, slider(live).value) == (192, 192)
-    box.value = 345
-    slider(live).index += 1
-    assert (box.value, slider(live).value) == (384, 384)
+def test_a_fault_in_a_lessons_view_is_said_and_not_thrown(live):
+    ask(live, rows=14)
+    assert "KeyError: 'fourteen'" in live.widget.line
+    assert live.widget.answered == live.widget.asked["number"]
 
 
-def test_a_device_without_the_dtype_takes_one_that_it_has(live):
-    live._controls["dtype"].value = "fp8-e4m3"
-    live._controls["device"].value = "v100-sxm2"
-    assert live.state["dtype"] in hardware.load("v100-sxm2").peaks
-    assert "V100" in live.plot.spec["description"]
+@pytest.mark.parametrize("value", [None, 0, 101, 2.5, "many", -3, 1e400, True])
+def test_nonsense_in_a_box_gives_a_line_and_changes_nothing(live, value):
+    ask(live, rows=value)
+    assert f"rows={value!r} must be a whole number from 1 to 100 here." in live.widget.line
+    assert live.state == START
+    assert live.widget.values["rows"] == 4
 
 
-def test_reset_goes_back_to_the_call(live):
-    before = live.plot.spec
-    live._controls["device"].value = "v100-sxm2"
-    live._controls["m"].value = 1
-    live._controls["k"].value = 17
-    live.again.click()
-    assert live.state == {"device": "h100-sxm", "dtype": "bf16", "m": 64, "k": 4096, "n": 4096}
-    assert slider(live).value == 64
-    assert live.plot.spec == before
+def test_reset_goes_back_to_the_call(learner):
+    shown = build({"rows": 8})
+    before = shown.widget.drawing
+    ask(shown, rows=13)
+    ask(shown, rows=77, shape="A line")
+    ask(shown, reset=True)
+    assert (shown.state["rows"], shown.widget.drawing, shown.widget.line) == (8, before, "")
+    ask(shown, reset=True, on=True)  # moved before the answer came
+    assert shown.state == START | {"rows": 8, "on": True}
+    shown.reset()
+    assert shown.state == START | {"rows": 8}
 
 
-def test_rows_off_the_grid_and_dtype_aliases_are_taken(learner):
-    off = explore.roofline(m=100, dtype="bfloat16")
-    assert (off.state["m"], slider(off).value) == (100, 96)
-
-
-def test_a_device_of_ones_own_can_be_explored(learner):
-    from dataclasses import replace
-
-    mine = replace(hardware.load("h100-sxm"), id="mine", memory_bandwidth=6.7e12)
-    assert "6.70 TB/s" in explore.roofline(device=mine).plot.spec["description"]
+def test_controls_can_be_moved_from_python(live):
+    live.set(rows=50, shape="flat")
+    assert live.widget.values["rows"] == 50
+    assert live.state["size"] == "large"
+    with pytest.raises(ValueError, match="rows=101"):
+        live.set(rows=101)
+    assert live.state["rows"] == 50
 
 
 @pytest.mark.parametrize(
     ("wrong", "word"),
     [
-        ({"device": "h100"}, "h100"),
-        ({"dtype": "bf17"}, "bf17"),
-        ({"device": "v100-sxm2", "dtype": "fp8-e4m3"}, "fp8"),
-        ({"m": 0}, "m=0"),
-        ({"m": 2.5}, "2.5"),
-        ({"m": 65537}, "65,536"),
-        ({"k": -1}, "k=-1"),
+        ({"row": 1}, "Did you mean 'rows'"),
+        ({"rows": 101}, "from 1 to 100"),
+        ({"rows": "4"}, "rows='4'"),
+        ({"rate": 0}, "from 1 B/s to 1.00 MB/s"),
+        ({"rate": "fast"}, "rate='fast'"),
+        ({"on": 1}, "on=1"),
+        ({"shape": "rond"}, "Did you mean 'round'"),
+        ({"shape": "flat", "size": "small"}, "size='small'"),
+        ({"rows": 13}, "bad luck"),
     ],
 )
-def test_what_is_out_of_range_is_named(learner, wrong, word):
+def test_a_call_that_does_not_fit_is_refused(learner, wrong, word):
     with pytest.raises(ValueError, match=word):
-        explore.roofline(**wrong)
+        build(wrong)
 
 
-def test_a_machine_that_was_not_measured_gives_one_line(learner, monkeypatch, tmp_path):
-    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "no-profile"))
-    assert "course doctor" in repr(explore.roofline(device="this-machine", dtype="fp32"))
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (lambda: Choice("Shape", []), "at least one option"),
+        (lambda: Whole("Rows", start=0), "start=0"),
+        (lambda: Whole("Rows", start=1, low=5, high=5), "low < high"),
+        (lambda: Whole("Rows", start=1, high=9, stops=(1, 10)), "stops"),
+        (lambda: Whole("Rows", start=1, high=9, stops=(4, 2)), "stops"),
+        (lambda: Number("Rate", start=1, low=0, high=9), "low=0"),
+    ],
+)
+def test_a_control_that_could_not_move_is_refused(make, word):
+    with pytest.raises(ValueError, match=word):
+        make()
 
 
-def test_a_measured_machine_can_be_chosen(learner, monkeypatch, tmp_path):
-    monkeypatch.setenv("COURSE_CACHE", str(tmp_path))
-    cpu = {"id": "this-machine", "name": "A CPU", "kind": "cpu", "peaks": {"fp32": 1e11}, "memory_bandwidth": 1e10}
-    cpu |= {"memory_capacity": 8_000_000_000, "call_overhead": 1e-5, "measured_at": "2026-01-01"}
-    profile = {"schema": 1, "cpu": cpu, "cuda": None, "conditions": {}, "raw": {}}
-    hardware.profile_path().write_text(json.dumps(profile))
-    shown = explore.roofline(device="this-machine", dtype="fp32")
-    assert "A CPU in fp32 rises with 10.0 GB/s to the ridge point at 10 FLOP/B" in shown.plot.spec["description"]
+@given(st.integers(1, 10**6), st.integers(1, 10**9))
+def test_the_stops_of_a_whole_number_are_exact_and_lie_within(low, width):
+    stops = Whole("Rows", start=low, low=low, high=low + width).stops
+    assert stops[0] == low
+    assert stops[-1] == low + width
+    assert all(isinstance(stop, int) for stop in stops)
+    assert all(second <= 2 * first for first, second in pairwise(stops))
 
 
-def test_the_static_form_is_a_picture_with_words_and_a_table(learner, monkeypatch):
+@given(st.floats(1e-12, 1e12), st.floats(1.001, 1e9))
+def test_the_stops_of_a_number_increase_evenly(low, factor):
+    stops = Number("Rate", start=low, low=low, high=low * factor).stops
+    assert (stops[0], stops[-1]) == (low, low * factor)
+    assert all(1 < second / first <= 1.2500001 * 1.04 for first, second in pairwise(stops))
+
+
+def test_the_specs_are_json(live):
+    json.dumps(live.widget.controls, allow_nan=False)
+    assert live.widget.controls["rows"]["stops"][:4] == [[1, "1"], [2, "2"], [3, "3"], [4, "4"]]
+    assert live.widget.controls["rate"]["label"] == "Rate (B/s)"
+
+
+def test_the_static_form_is_a_picture_with_words_a_table_and_the_call(learner, monkeypatch):
     monkeypatch.setenv("COURSE_STATIC", "1")
     shown = []
     monkeypatch.setattr("IPython.display.display", lambda data, **more: shown.append((data, more)))
-    static = explore.roofline(m=100)
+    static = build({"rows": 8})
     static._ipython_display_()
-    (picture, more), (table, _) = shown
-    assert picture["image/png"][:4] == b"\x89PNG"
-    assert "memory-bound" in more["metadata"]["image/png"]["alt"]
-    assert "<td>3.36 GFLOP</td>" in table["text/html"]
-    assert "10.5 µs" in table["text/plain"]
-    assert static.state["m"] == 100
+    (picture, _), (table, _) = shown
+    assert picture.png[:4] == b"\x89PNG"
+    assert picture.alt == "round small 8 1000 False 0"
+    for part in ("<td>8</td>", "<summary>What these numbers rest on", "<li>A note.</li>", 'shape="round"'):
+        assert part in table["text/html"].replace("&quot;", '"')
+    assert "A note." in table["text/plain"]
+    assert static.state["rows"] == 8
+    assert static.call in table["text/plain"]
 
 
 @pytest.mark.parametrize("package", ["ipywidgets", "anywidget"])
 def test_without_a_widget_package_the_explorer_is_static_with_one_line(learner, monkeypatch, package):
-    for name in [name for name in sys.modules if name == "course_lib.teaching.slider" or name.startswith("anywidget")]:
+    from course_lib.teaching.explore import frame
+
+    frame._widget_class.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("anywidget")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
-    assert f"({package})" in repr(explore.roofline())
+    assert f"({package})" in repr(build())

@@ -2,15 +2,20 @@
 
 import json
 import os
+import random
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
-from course_lib.teaching import record, units
-from course_lib.teaching.check import check
-from course_lib.teaching.record import Record, progress
+from course_lib.teaching import record
+from course_lib.teaching.record import Record
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def document(folder: Path) -> dict:
@@ -92,35 +97,94 @@ def test_a_record_of_a_newer_course_is_left_untouched(learner, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
-def test_a_read_only_folder_keeps_events_in_memory(learner, monkeypatch, capsys):
-    def refuse(*_, **__):
-        raise PermissionError(13, "Permission denied")
+def learners_process(code: str, folder: Path, *args: str, **kwargs) -> subprocess.Popen:
+    """Python code in a process of its own, in the learner's folder."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("COURSE_")}
+    command = [sys.executable, "-c", code, *args]
+    return subprocess.Popen(
+        command, cwd=folder, env=kept | {"PYTHONPATH": str(ROOT)}, text=True, stdout=subprocess.PIPE, **kwargs
+    )
 
-    monkeypatch.setattr(record.tempfile, "mkstemp", refuse)  # chmod would not stop a test that runs as root
-    Record.open().add("hint", "t1.a", {"n": 1})
-    assert len(Record.open().events()) == 1
-    assert len(capsys.readouterr().out.splitlines()) == 1
+
+READ_ONLY = """
+import os
+from course_lib.teaching.record import Record
+if os.geteuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)  # nothing stops root
+for n in (1, 2):
+    Record.open().add("hint", "t1.a", {"n": n})
+print([event["payload"]["n"] for event in Record.open().events()], Record.open().where)
+"""
 
 
-def test_what_a_full_disk_refused_is_written_with_the_next_event(learner, monkeypatch, capsys):
-    opened = Record.open()
-    opened.add("hint", "t1.a", {"n": 1})
+def test_a_read_only_folder_keeps_events_in_memory_with_one_line():
+    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are closed to other users
+        course = Path(place, ".course")
+        course.mkdir()
+        (course / "record.json").write_text('{"schema": 1, "events": []}')
+        for path in (Path(place), course):
+            path.chmod(0o555)
+        try:
+            lines = learners_process(READ_ONLY, Path(place)).communicate(timeout=60)[0].splitlines()
+        finally:
+            for path in (Path(place), course):
+                path.chmod(0o755)
+        assert len(lines) == 2
+        assert "record.json could not be written (Permission denied)" in lines[0]
+        assert lines[1].startswith("[1, 2] ")
+        assert json.loads((course / "record.json").read_text())["events"] == []
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(record.os, "fsync", full)
-        opened.add("hint", "t1.a", {"n": 2})
-        assert opened.where == "memory"
-        assert "No space left on device" in opened.notice
-        assert [e["payload"]["n"] for e in Record.open().events()] == [1, 2]
-    assert [e["payload"]["n"] for e in document(learner)["events"]] == [1]
+FULL = """
+import resource, signal, sys
+from course_lib.teaching.record import Record
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+opened = Record.open()
+opened.add("hint", "t1.a", {"n": 1})
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (150, hard))  # from here on, real writes really fail
+for n in (2, 3):
+    opened.add("hint", "t1.a", {"n": n})
+print([event["payload"]["n"] for event in opened.events()], [event["payload"]["n"] for event in Record.open().events()])
+print(opened.where, opened.notice)
+resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+if sys.argv[1] == "add":
+    opened.add("hint", "t1.a", {"n": 4})
+    print(opened.where, [event["payload"]["n"] for event in Record.open().events()])
+    print(repr(opened.notice))
+"""
+
+
+def test_what_a_full_disk_refused_is_written_with_the_next_event(learner):
+    lines = learners_process(FULL, learner, "add").communicate(timeout=60)[0].splitlines()
+    said, read, notice, *later = lines
+    assert "record.json could not be written (File too large)" in said
+    assert read == "[1, 2, 3] [1, 2, 3]"
+    assert notice == f"memory {said}"  # that the file can be read takes nothing back
+    assert later == [f"{learner / '.course' / 'record.json'} [1, 2, 3, 4]", "''"]  # the line is taken back
+    assert [e["payload"]["n"] for e in document(learner)["events"]] == [1, 2, 3, 4]
     assert sorted(path.name for path in (learner / ".course").iterdir()) == [".record.lock", "record.json"]
-    opened.add("hint", "t1.a", {"n": 3})
+
+
+def test_what_a_full_disk_refused_is_written_when_the_kernel_stops(learner):
+    learners_process(FULL, learner, "stop").communicate(timeout=60)
     assert [e["payload"]["n"] for e in document(learner)["events"]] == [1, 2, 3]
-    assert opened.where != "memory"
-    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+def test_a_lock_that_nobody_lets_go_of_stops_no_card(learner, monkeypatch, capsys):
+    import fcntl
+
+    monkeypatch.setattr(record, "PATIENCE", 0.05)
+    with open(learner / ".course" / ".record.lock", "a") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        Record.open().add("hint", "t1.a", {"n": 1})
+        assert len(Record.open().events()) == 1
+        assert not (learner / ".course" / "record.json").exists()
+    Record.open().add("hint", "t1.a", {"n": 2})
+    assert [e["payload"]["n"] for e in document(learner)["events"]] == [1, 2]
+    (line,) = capsys.readouterr().out.splitlines()
+    assert "another program does not let go of it" in line
 
 
 def test_a_folder_that_vanishes_loses_nothing(learner):
@@ -140,9 +204,19 @@ def test_events_that_are_not_understood_are_kept_in_the_file_and_passed_over(lea
 
 
 def test_a_payload_that_is_not_json_is_kept_as_text(learner):
-    Record.open().add("check", "t1.a", {"got": {1, 2}})
-    assert Record.open().events()[0]["payload"] == {"got": "{1, 2}"}
+    Record.open().add("check", "t1.a", {"got": {1, 2}, "value": float("nan"), "typed": "half \ud83d of it"})
+    Record.open().add("hint", "t1.a", {"n": 1})
+    assert Record.open().events()[0]["payload"] == {"got": "{1, 2}", "value": "NaN", "typed": "half ? of it"}
 
+
+def test_a_record_is_for_its_owner_and_reads_in_any_language(learner):
+    Record.open().add("guess", "t1.a", {"value": "因为权重只读一次"})
+    path = learner / ".course" / "record.json"
+    assert "因为权重只读一次" in path.read_text(encoding="utf-8")
+    assert path.stat().st_mode & 0o077 == 0
+
+
+# ---- Several writers at once -------------------------------------------------------------------------------------
 
 WRITER = """
 import sys
@@ -150,97 +224,56 @@ from course_lib.teaching.record import Record
 opened = Record.open()
 for n in range(int(sys.argv[2])):
     opened.add("hint", "t1." + sys.argv[1], {"n": n})
+    print(n, flush=True)
 """
 
 
-def test_two_processes_that_write_at_once_lose_nothing(learner):
+def test_five_processes_that_write_at_once_lose_nothing(learner):
     many = 60
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("COURSE_")}
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, name, str(many)], cwd=learner, env=environment) for name in "ab"
-    ]
-    assert [writer.wait(60) for writer in writers] == [0, 0]
-    for name in "ab":
+    writers = {name: learners_process(WRITER, learner, name, str(many)) for name in "abcde"}
+    assert {name: writer.communicate(timeout=120) and writer.returncode for name, writer in writers.items()} == (
+        dict.fromkeys(writers, 0)
+    )
+    for name in writers:
         assert [e["payload"]["n"] for e in Record.open().events(f"t1.{name}")] == list(range(many))
+    assert len(document(learner)["events"]) == many * len(writers)
 
 
-# ---- Progress ----
+def test_a_writer_killed_at_any_moment_leaves_a_record_with_all_that_it_had_written(learner):
+    moments = random.Random(5)
+    for name in "abcdefgh":
+        writer = learners_process(WRITER, learner, name, "100000")
+        seen = int(writer.stdout.readline())  # it is writing now
+        time.sleep(moments.uniform(0, 0.05))
+        writer.send_signal(signal.SIGKILL)
+        seen = max([seen, *map(int, writer.communicate(timeout=60)[0].split())])
+        kept = [e["payload"]["n"] for e in document(learner)["events"] if e["id"] == f"t1.{name}"]
+        assert kept == list(range(len(kept)))
+        assert len(kept) >= seen + 1
+    Record.open().add("hint", "t1.after", {"n": 1})
+    assert not list((learner / ".course").glob("record.damaged-*"))
 
 
-def reveal(opened: Record, id: str, sure: str, right: bool, decades: float | None = None):
-    opened.add("guess", id, {"value": 1.0, "sure": sure})
-    opened.add("reveal", id, {"truth": 2.0, "right": right, "decades": decades})
+def test_two_kernels_that_write_at_once_lose_nothing(learner):
+    from jupyter_client.manager import start_new_kernel
 
-
-def test_progress_counts_cards_decades_calibration_and_checks(toys):
-    opened = Record.open()
-    reveal(opened, "t1.speed-up", "very", False, -2.0)
-    reveal(opened, "t1.bytes", "very", True, 0.1)
-    reveal(opened, "t1.zeros", "guess", True)
-    opened.add("guess", "t1.share", {"value": 1.0, "sure": "fairly"})
-    for id, outcome in [("t1.e1", "wrong"), ("t1.e1", "right"), ("t1.e2", "raised"), ("t1.e3", "stub")]:
-        opened.add("check", id, {"outcome": outcome})
-    found = progress()
-    (unit,) = found.units
-    assert (unit.unit, unit.committed, unit.revealed) == ("t1_toy", 4, 3)
-    assert unit.decades == pytest.approx((2.0 + 0.1) / 2)  # off by two decades and by a tenth: the median is in between
-    assert (unit.checks_passed, unit.checks_tried) == (1, 2)
-    assert found.calibration == {"guess": (1, 1), "fairly": (0, 0), "very": (1, 2)}
-    assert "t1 toy" in str(found)
-    assert "50 %" in found._repr_html_()
-
-
-def arithmetic_intensity(m, k, n, bytes_per_element):
-    return 2 * m * k * n / ((m * k + k * n + m * n) * bytes_per_element)
-
-
-def stub(m, k, n, bytes_per_element):
-    raise NotImplementedError
-
-
-def forgets_the_product(m, k, n, bytes_per_element):
-    return 2 * m * k * n / ((m * k + k * n) * bytes_per_element)
-
-
-@pytest.mark.parametrize(
-    ("tries", "counted"),
-    [
-        ([stub], (0, 0)),
-        ([stub, forgets_the_product], (0, 1)),
-        ([forgets_the_product, arithmetic_intensity], (1, 1)),
-        ([arithmetic_intensity, stub], (1, 1)),
-    ],
-)
-def test_what_check_found_reaches_progress(learner, tries, counted):
-    for function in tries:
-        check("q05.intensity", function)
-    (unit,) = (unit for unit in progress().units if units.prefix(unit.unit) == "q05")
-    assert (unit.checks_passed, unit.checks_tried) == counted
-    assert ("1 of 1 tried" in str(progress())) is (counted == (1, 1))
-
-
-def test_claims_that_stand_only_on_the_docket_are_no_cards(toys):
-    stated = (Path(__file__).parent / "toy_units" / "t1_toy" / "cards.toml").read_text()
-    tables, docket = stated.count("\nkind = ") + stated.startswith("kind = "), stated.count("docket = true")
-    assert docket == 1
-    reveal(Record.open(), "t1.s000-02", "very", True)
-    (unit,) = progress().units
-    assert (unit.cards, unit.committed, unit.revealed) == (tables - docket, 0, 0)
-    assert progress().calibration["very"] == (1, 1)
-
-
-def test_calibration_goes_by_the_first_guess(toys):
-    opened = Record.open()
-    opened.add("guess", "t1.speed-up", {"value": 9.0, "sure": "very"})
-    reveal(opened, "t1.speed-up", "guess", False)
-    assert progress().calibration["very"] == (0, 1)
-    assert progress().calibration["guess"] == (0, 0)
-
-
-def test_progress_of_an_empty_record_lists_the_units(toys):
-    assert [(u.unit, u.committed) for u in progress().units] == [("t1_toy", 0)]
-
-
-def test_progress_survives_events_of_a_unit_that_is_gone(toys):
-    Record.open().add("reveal", "q99.gone", {"decades": "far"})
-    assert [u.unit for u in progress().units] == ["t1_toy", "q99"]
+    many, kernels = 40, []
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("COURSE_")}
+    try:
+        for _ in range(2):
+            kernels.append(start_new_kernel(cwd=str(learner), env=kept | {"PYTHONPATH": str(ROOT)}))
+        code = (
+            "from course_lib.teaching.record import Record\n"
+            "for n in range({many}): Record.open().add('hint', 't1.k{k}', {{'n': n}})"
+        )
+        asked = [client.execute(code.format(many=many, k=k)) for k, (_, client) in enumerate(kernels)]
+        for request, (_, client) in zip(asked, kernels, strict=True):
+            while (answer := client.get_shell_msg(timeout=60))["parent_header"].get("msg_id") != request:
+                pass
+            assert answer["content"]["status"] == "ok", answer["content"]
+    finally:
+        for manager, client in kernels:
+            client.stop_channels()
+            manager.shutdown_kernel(now=True)
+    for k in range(2):
+        assert [e["payload"]["n"] for e in Record.open().events(f"t1.k{k}")] == list(range(many))

@@ -1,10 +1,12 @@
 """Bytes that torch's allocator has handed out, all through a training step; on a GPU also what it keeps reserved."""
 
 from course_lib.accounting import hardware, memory
-from course_lib.experiments import allocation, tiny_gpt
-from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.figure import FAINT, INK, MEASURED, PAPER, PREDICTED, draw
+from course_lib.experiments import allocation, style, tiny_gpt
+from course_lib.experiments.charts import in_words, key
+from course_lib.experiments.experiment import Case, Experiment
+from course_lib.experiments.figure import draw
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 from course_lib.experiments.table import quantity
 
 PHASES = ("forward", "backward", "optimizer")
@@ -123,24 +125,22 @@ def _on_gpu(torch, phases) -> list[list[int]]:
     """From the history that the caching allocator keeps when it is asked to."""
     history = torch.cuda.memory
     signs = {"alloc": 1, "free_completed": -1}
+
+    def so_far() -> list[dict]:
+        return history._snapshot()["device_traces"][torch.cuda.current_device()]
+
     history._record_memory_history(context=None, max_entries=ENTRIES)
     try:
-        found, before = [], _length(history)
+        found, before = [], len(so_far())
         for phase in phases:
             phase()
             torch.cuda.synchronize()
-            entries = history._snapshot()["device_traces"][torch.cuda.current_device()]
+            entries = so_far()
             found.append([signs[e["action"]] * e["size"] for e in entries[before:] if e["action"] in signs])
             before = len(entries)
         return found
     finally:
         history._record_memory_history(enabled=None)
-
-
-def _length(history) -> int:
-    import torch
-
-    return len(history._snapshot()["device_traces"][torch.cuda.current_device()])
 
 
 def _running(start: int, changes) -> list[int]:
@@ -159,29 +159,28 @@ def plot(result):
     title = (
         f"Through a training step, allocated memory moves between {quantity(lowest, 'B')} and {quantity(highest, 'B')}"
     )
-    words = [
-        f"{row['case']}: predicted {quantity(result.prediction[row['case']], 'B')}, measured "
-        f"{quantity(row['measured'], 'B')}."
-        for row in rows
-    ]
 
     def paint(axes):
-        scale, unit = (1e9, "GB") if highest >= 1e9 else (1e6, "MB")
-        told = [row for row in rows if result.prediction[row["case"]] is not None]
-        ends = [result.prediction[row["case"]] / scale for row in told]
-        axes.plot([row["point"] for row in told], ends, "o", color=PREDICTED, markerfacecolor=PAPER, markersize=10)
-        levels = [row["measured"] / scale for row in rows]
-        axes.plot([row["point"] for row in rows], levels, marker="o", markersize=5, color=MEASURED)
-        for number, phase in enumerate(PHASES):
-            axes.axvline((number + 1) * POINTS, color=FAINT, linewidth=0.8, linestyle=":")
-            middle = (number + 0.5) * POINTS + 0.5
-            axes.annotate(phase, (middle, 0), (0, 6), textcoords="offset points", ha="center", color=INK, fontsize=9)
-        axes.set_ylim(0, 1.08 * highest / scale)
-        axes.set_xticks([])
-        axes.set_xlabel(f"open: predicted; filled: measured on {result.device['name']}", color=INK)
-        axes.set_ylabel(f"allocated memory, {unit}", color=INK)
+        told = [(row["point"], result.prediction[row["case"]]) for row in rows]
+        axes.plot(*zip(*[(x, y) for x, y in told if y is not None], strict=True), **style.mark("predicted"))
+        axes.plot([row["point"] for row in rows], [row["measured"] for row in rows], **style.mark("measured", "-"))
+        for number in range(1, len(PHASES)):
+            axes.axvline(number * POINTS + 0.5, color=style.FAINT, linestyle=":", marker="")
+        middles = [(number + 0.5) * POINTS + 0.5 for number in range(len(PHASES))]
+        axes.set_xticks(middles, PHASES)
+        axes.tick_params(axis="x", length=0)
+        axes.grid(visible=False, axis="x")
+        axes.set_ylim(0, 1.08 * highest)
 
-    return draw(title, f"{title}. {' '.join(words)}", paint, height=4)
+    return draw(
+        title,
+        f"{title}. {in_words(result)}",
+        paint,
+        x=None,
+        y=("allocated memory", "B"),
+        note=key(result),
+        height=4,
+    )
 
 
 EXPERIMENT = Experiment(

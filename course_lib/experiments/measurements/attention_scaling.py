@@ -11,16 +11,10 @@ scores of a short sequence stay in a cache.
 from collections.abc import Callable
 
 from course_lib.accounting import flops, hardware, precision, roofline
-from course_lib.experiments.experiment import (
-    Case,
-    Experiment,
-    main_dtype,
-    predicted_by_case,
-    quantity_columns,
-    rows_of_quantity,
-)
-from course_lib.experiments.figure import curves
+from course_lib.experiments.charts import curves
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 from course_lib.experiments.table import quantity
 
 WIDTH = 64  # of a head
@@ -201,7 +195,7 @@ def plot(result):
     if len(rows) > 1:
         longer, times = rows[-1]["length"] / rows[0]["length"], rows[-1]["measured"] / rows[0]["measured"]
         title = f"A sequence {longer:.0f} times as long: eager attention takes {quantity(times, '×')} the time"
-    return curves(result, x="length", title=title, axis="time, s", by="series")
+    return curves(result, x="length", title=title, axis="time", by="series")
 
 
 EXPERIMENT = Experiment(

@@ -1,22 +1,29 @@
 """The rate of one addition by the size of its working set: each memory level is a stair of the curve."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import dropwhile, pairwise
 
 from course_lib.accounting import hardware, roofline, units
 from course_lib.experiments import calls
 from course_lib.experiments.bench import Bench
-from course_lib.experiments.experiment import Case, Experiment, quantity_columns
-from course_lib.experiments.figure import curves
+from course_lib.experiments.charts import curves
+from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.measurements.cuda_graphs import replayed
 from course_lib.experiments.result import Column
-from course_lib.experiments.timing import Repeats
+from course_lib.experiments.rows import quantity_columns, rates
 
 SMALLEST = 24 * 2**10  # B of all three arrays together
 NOISE = 0.1  # by how much of itself a rate is uncertain
 FALL = 1.3  # a rate that is this many times lower belongs to the next stair
 GRAPH_CALLS = 20  # additions in one CUDA graph: launching them one by one would hide the cache of a GPU
+
+ONE_STAIR = "The addition runs up to {factor:.1f} times as fast on small arrays as on the largest"
+STAIRS = (
+    "The addition runs up to {factor:.1f} times as fast on small arrays as on the largest; the rate falls at {sizes}"
+)
+
+table, predict = rates(lambda case, device: case.bytes)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -65,37 +72,6 @@ def binary_size(size: int) -> str:
         if size >= 2**power:
             return f"{size / 2**power:g} {prefix}"
     return f"{size} B"
-
-
-def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
-    """One row for each working set; the rate is bytes by the median time."""
-    rows = []
-    for case in cases:
-        timed = timings[case.name]
-        first, third = timed.quartiles
-        rows.append(
-            {
-                "case": case.name,
-                "call": case.call,
-                **case.facts,
-                "predicted": _rate(case, device),
-                "measured": case.bytes / timed.median,
-                "q1": case.bytes / third,
-                "q3": case.bytes / first,
-                "repeats": len(timed.values),
-            }
-        )
-    return rows
-
-
-def predict(cases: Sequence[Case], device: hardware.Device) -> dict[str, float | None]:
-    """case -> B/s that main memory alone would give, with the overhead of the call."""
-    return {case.name: _rate(case, device) for case in cases}
-
-
-def _rate(case: Case, device: hardware.Device) -> float | None:
-    seconds = case.predict(device)
-    return None if seconds is None else case.bytes / seconds
 
 
 def knees(points: Sequence[tuple[float, float]], overhead: float = 0.0) -> list[float]:
@@ -154,10 +130,10 @@ def plot(result):
     points = [(row["working_set"], row["measured"]) for row in result.rows]
     found = [units.format_bytes(float(f"{knee:.2g}")) for knee in knees(points, result.device["call_overhead"])]
     best = max(rate for _, rate in points) / points[-1][1]
-    title = f"The addition runs up to {best:.1f} times as fast on small arrays as on the largest"
+    title = ONE_STAIR.format(factor=best)
     if found:
-        title += f"; the rate falls at about {', '.join(found[:-1])}{' and ' * (len(found) > 1)}{found[-1]}"
-    return curves(result, x="working_set", title=title, axis="rate, B/s")
+        title = STAIRS.format(factor=best, sizes=", ".join(found))
+    return curves(result, x="working_set", title=title, axis="rate")
 
 
 EXPERIMENT = Experiment(

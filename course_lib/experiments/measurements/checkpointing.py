@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from course_lib.accounting import flops, hardware
 from course_lib.experiments import tiny_gpt
 from course_lib.experiments.bench import Bench
-from course_lib.experiments.experiment import Case, Experiment, main_dtype, quantity_columns, rows_of_quantity
-from course_lib.experiments.figure import curves
+from course_lib.experiments.charts import curves
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.measurements import training_memory
 from course_lib.experiments.measurements.training_memory import Setting
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import quantity_columns, rows_of_quantity
 from course_lib.experiments.timing import Repeats
 
 STEP = ", step"  # how the case that is timed is called, after the one whose peak is measured
@@ -83,7 +84,7 @@ def plot(result):
             f"With {layers} layers, recomputing takes {recomputed['measured'] / kept['measured']:.2f} times the memory "
             f"and {recomputed['step'] / kept['step']:.2f} times the time"
         )
-    return curves(result, x="layers", title=title, axis="peak of allocated memory, B", by="activations")
+    return curves(result, x="layers", title=title, axis="peak of allocated memory", by="activations")
 
 
 EXPERIMENT = Experiment(

@@ -8,16 +8,10 @@ grow with the pixels; those of attention scores and values with their square.
 from collections.abc import Callable
 
 from course_lib.accounting import flops, hardware, precision, roofline
-from course_lib.experiments.experiment import (
-    Case,
-    Experiment,
-    main_dtype,
-    predicted_by_case,
-    quantity_columns,
-    rows_of_quantity,
-)
-from course_lib.experiments.figure import curves
+from course_lib.experiments.charts import curves
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 
 CHANNELS, INNER = 256, 64  # of the bottleneck
 WIDTH, HEADS, PATCH = 384, 6, 16  # of the ViT block
@@ -165,7 +159,7 @@ def plot(result):
             f"From the smallest image to the largest: {CONVOLUTION} {grown[0]:.0f} times the time, "
             f"{ATTENTION} {grown[1]:.0f} times"
         )
-    return curves(result, x="side", title=title, axis="time, s", by="block")
+    return curves(result, x="side", title=title, axis="time", by="block")
 
 
 EXPERIMENT = Experiment(

@@ -1,17 +1,13 @@
 """Copies between host and GPU: pageable and pinned memory, both directions, small and large, and beside computation."""
 
 from course_lib.accounting import hardware, roofline, units
+from course_lib.experiments import calls
 from course_lib.experiments.bench import Bench
-from course_lib.experiments.experiment import (
-    Case,
-    Experiment,
-    main_dtype,
-    predicted_by_case,
-    quantity_columns,
-    rows_of_quantity,
-)
-from course_lib.experiments.figure import dots
+from course_lib.experiments.charts import dots
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.measurements.bandwidth_staircase import binary_size
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 
 LARGE = 256 * 2**20  # bytes of the large copy
 SMALL = (4096, 2**16, 2**20, 2**24)  # bytes of the others, in full runs
@@ -22,6 +18,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Copies alone, then with a matrix product before, after and beside them."""
     dtype = main_dtype(device)
     product = roofline.matmul(PRODUCT, PRODUCT, PRODUCT, dtype)
+    multiply = calls.product(PRODUCT, PRODUCT, PRODUCT, dtype)
     copied, large = roofline.Op("copy", 0, LARGE), units.format_bytes(LARGE)
     found = []
     for size in (LARGE,) if quick else (*SMALL, LARGE):
@@ -29,7 +26,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             for way in ("to the GPU", "to the host"):
                 found.append(
                     Case(
-                        f"{memory} {way}, {_binary(size)}",
+                        f"{memory} {way}, {binary_size(size)}",
                         f"{units.format_bytes(size)} of {memory} host memory, {way}",
                         (roofline.Op("copy", 0, size),),
                         build=lambda bench, size=size, memory=memory, way=way: _copy(bench, size, memory, way),
@@ -45,7 +42,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         "both directions at once",
         f"{large} pinned each way, on two streams",
         (copied, copied),
-        lambda bench: _both_ways(bench),
+        _both_ways,
         lambda device: _copying(device, LARGE),
         2 * LARGE,
     )
@@ -53,7 +50,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         "matrix product alone",
         f"[{PRODUCT}×{PRODUCT}] @ [{PRODUCT}×{PRODUCT}]",
         (product,),
-        lambda bench: _product(bench, dtype),
+        multiply,
         lambda device: roofline.predict_seconds(product, device=device),
         product.bytes,
     )
@@ -61,7 +58,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         "copy, then product",
         f"{large} pinned to the GPU and the product, on one stream",
         (copied, product),
-        lambda bench: _one_stream(bench, dtype),
+        calls.one_after_another(lambda bench: _copy(bench, LARGE, "pinned", "to the GPU"), multiply),
         lambda device: _together(device, product, sum),
     )
     for memory in ("pinned", "pageable"):
@@ -69,14 +66,10 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             f"copy beside product, {memory}",
             f"{large} {memory} to the GPU, and the product, on two streams",
             (copied, product),
-            lambda bench, memory=memory: _two_streams(bench, memory, dtype),
+            lambda bench, memory=memory: _two_streams(bench, memory, multiply),
             lambda device: _together(device, product, max),
         )
     return tuple(found)
-
-
-def _binary(size: int) -> str:
-    return f"{size // 2**20} MiB" if size >= 2**20 else f"{size // 2**10} KiB"
 
 
 def _copying(device: hardware.Device, size: int) -> float | None:
@@ -122,25 +115,9 @@ def _both_ways(bench):
     return both
 
 
-def _product(bench, dtype: str):
-    a, b = (bench.random(PRODUCT, PRODUCT, dtype=dtype) for _ in range(2))
-    c = bench.empty(PRODUCT, PRODUCT, dtype=dtype)
-    return lambda: bench.torch.mm(a, b, out=c)
-
-
-def _one_stream(bench, dtype: str):
-    copy, product = _copy(bench, LARGE, "pinned", "to the GPU"), _product(bench, dtype)
-
-    def one_after_another():
-        copy()
-        product()
-
-    return one_after_another
-
-
-def _two_streams(bench, memory: str, dtype: str):
+def _two_streams(bench, memory: str, multiply: calls.Build):
     torch = bench.torch
-    copy, product = _copy(bench, LARGE, memory, "to the GPU"), _product(bench, dtype)
+    copy, product = _copy(bench, LARGE, memory, "to the GPU"), multiply(bench)
     other = torch.cuda.Stream()
     torch.cuda.synchronize()
 
@@ -155,10 +132,10 @@ def _two_streams(bench, memory: str, dtype: str):
 def plot(result):
     """Predicted and measured time of each case, on a logarithmic axis."""
     times, title = result.measured, "Copies between host and GPU"
-    pageable, pinned = (times.get(f"{memory} to the GPU, {_binary(LARGE)}") for memory in ("pageable", "pinned"))
+    pageable, pinned = (times.get(f"{memory} to the GPU, {binary_size(LARGE)}") for memory in ("pageable", "pinned"))
     if pageable and pinned:
         title = f"Pinned memory reaches the GPU {pageable / pinned:.1f} times as fast as pageable memory"
-    return dots(result, title=title, axis="time, s (logarithmic)")
+    return dots(result, title=title, axis="time")
 
 
 EXPERIMENT = Experiment(

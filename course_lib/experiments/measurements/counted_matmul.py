@@ -8,9 +8,10 @@ have counts of their own. Strassen, "Gaussian elimination is not optimal", Numer
 from collections.abc import Callable, Sequence
 
 from course_lib.accounting import flops, hardware
-from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.figure import dots
+from course_lib.experiments.charts import dots
+from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 
 
 class Tally:
@@ -187,7 +188,7 @@ def _complex_flops(n: int, multiplications: int, additions: int) -> int:
 def plot(result):
     """Counted and predicted FLOPs of every product."""
     title = "Numbers that count themselves: 2·m·k·n is a convention, not a count"
-    return dots(result, title=title, axis="FLOPs counted (logarithmic)")
+    return dots(result, title=title, axis="FLOPs counted")
 
 
 EXPERIMENT = Experiment(

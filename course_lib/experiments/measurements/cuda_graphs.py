@@ -3,16 +3,10 @@
 import time
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments.experiment import (
-    Case,
-    Experiment,
-    main_dtype,
-    predicted_by_case,
-    quantity_columns,
-    rows_of_quantity,
-)
-from course_lib.experiments.figure import curves
+from course_lib.experiments.charts import curves
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 
 LAYERS, WIDTH = 20, 1024
 
@@ -125,7 +119,7 @@ def plot(result):
     if {"1 row, launched", "1 row, graph"} <= set(times):
         factor = times["1 row, launched"] / times["1 row, graph"]
         title = f"One row: the graph is {factor:.1f} times as fast; many rows hide their launches anyway"
-    return curves(result, x="rows", title=title, axis="time of the chain, s", by="how")
+    return curves(result, x="rows", title=title, axis="time of the chain", by="how")
 
 
 EXPERIMENT = Experiment(

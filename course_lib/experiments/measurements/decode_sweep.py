@@ -7,17 +7,11 @@ the weights; one case shows that.
 
 from course_lib.accounting import hardware, inference, memory, precision, roofline
 from course_lib.experiments import tiny_gpt
-from course_lib.experiments.experiment import (
-    Case,
-    Experiment,
-    main_dtype,
-    predicted_by_case,
-    quantity_columns,
-    rows_of_quantity,
-)
-from course_lib.experiments.figure import curves
+from course_lib.experiments.charts import curves
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.measurements.cuda_graphs import replayed
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 from course_lib.experiments.table import quantity
 
 
@@ -100,7 +94,7 @@ def plot(result):
     if (large, short) in rows and large > small:
         factor = quantity(rows[large, short] / rows[small, short], "×")
         title = f"{large // small} times the tokens in a step take {factor} the time, with {short} tokens in the cache"
-    return curves(result, x="context", title=title, axis="time of a step, s", by="line")
+    return curves(result, x="context", title=title, axis="time of a step", by="line")
 
 
 EXPERIMENT = Experiment(

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 
 from course_lib.accounting import hardware
 from course_lib.experiments.bench import Bench
+from course_lib.experiments.charts import dots
 from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.figure import dots
+from course_lib.experiments.experiment import Case, Experiment
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 from course_lib.experiments.table import quantity
 
 MB = 10**6
@@ -93,7 +94,7 @@ def plot(result):
     title = "The page cache hands out a file at about the speed of a copy in memory"
     if cold and warm:
         title = f"From the disk {quantity(cold, 'B/s')}, from the page cache {quantity(warm, 'B/s')}"
-    return dots(result, title=title, axis="rate, B/s (logarithmic)")
+    return dots(result, title=title, axis="rate")
 
 
 EXPERIMENT = Experiment(

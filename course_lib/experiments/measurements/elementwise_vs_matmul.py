@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments import calls
 from course_lib.experiments.bench import Bench
+from course_lib.experiments.charts import dots
 from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.figure import dots
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import RATIO_COLUMNS, measured_ratio, predicted_ratio
 from course_lib.experiments.table import quantity
 from course_lib.experiments.timing import Repeats
 
@@ -66,8 +67,7 @@ def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardwar
     """One row for each side of which both were timed."""
     rows = []
     for sum_, product in _pairs(cases):
-        (first_sum, third_sum), (first, third) = timings[sum_.name].quartiles, timings[product.name].quartiles
-        op = product.ops[0]
+        op, times = product.ops[0], (timings[sum_.name], timings[product.name])
         rows.append(
             {
                 "case": _name(product),
@@ -75,12 +75,10 @@ def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardwar
                 "flops_ratio": product.flops / sum_.flops,
                 "intensity": op.intensity,
                 "ridges": op.intensity / roofline.ridge_point(device, op.dtype),
-                "sum_measured": timings[sum_.name].median,
-                "product_measured": timings[product.name].median,
-                "predicted": _ratio(sum_, product, device),
-                "measured": timings[product.name].median / timings[sum_.name].median,
-                "q1": first / third_sum,
-                "q3": third / first_sum,
+                "sum_measured": times[0].median,
+                "product_measured": times[1].median,
+                "predicted": predicted_ratio(sum_, product, device),
+                **measured_ratio(*times),
             }
         )
     return rows
@@ -88,7 +86,7 @@ def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardwar
 
 def predict(cases: Sequence[Case], device: hardware.Device) -> dict[str, float | None]:
     """side -> predicted ratio of times: intensity over ridge where matrices are large, 1 where overhead rules both."""
-    return {_name(product): _ratio(sum_, product, device) for sum_, product in _pairs(cases)}
+    return {_name(product): predicted_ratio(sum_, product, device) for sum_, product in _pairs(cases)}
 
 
 def _pairs(cases: Sequence[Case]) -> list[tuple[Case, Case]]:
@@ -103,11 +101,6 @@ def _name(case: Case) -> str:
     return f"{case.facts['side']}×{case.facts['side']}"
 
 
-def _ratio(sum_: Case, product: Case, device: hardware.Device) -> float | None:
-    times = sum_.predict(device), product.predict(device)
-    return None if None in times else times[1] / times[0]
-
-
 def plot(result):
     """Measured and predicted ratio of times, for every side."""
     last = result.rows[-1]
@@ -115,7 +108,7 @@ def plot(result):
         f"{last['case']}: {quantity(last['flops_ratio'], '×')} the FLOPs of an addition take "
         f"{quantity(last['measured'], '×')} its time"
     )
-    return dots(result, title=title, axis="time of a @ b over time of a + b (logarithmic)")
+    return dots(result, title=title, axis="time of a @ b over time of a + b")
 
 
 EXPERIMENT = Experiment(
@@ -129,10 +122,7 @@ EXPERIMENT = Experiment(
         Column("ridges", "intensity / ridge", "×", "float"),
         Column("sum_measured", "a + b", "s", "float"),
         Column("product_measured", "a @ b", "s", "float"),
-        Column("predicted", "predicted ratio", "×", "float?"),
-        Column("measured", "measured ratio", "×", "float"),
-        Column("q1", "low", "×", "float", shown=False),
-        Column("q3", "high", "×", "float", shown=False),
+        *RATIO_COLUMNS,
     ),
     quantity="measured",
     cases=cases,

@@ -5,17 +5,11 @@ traffic, so the prediction, which only sees bytes, is too short there.
 """
 
 from course_lib.accounting import hardware, roofline
+from course_lib.experiments.charts import dots
 from course_lib.experiments.compiling import compiling
 from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.experiment import (
-    CASE_COLUMNS,
-    Case,
-    Experiment,
-    main_dtype,
-    predicted_by_case,
-    rows_by_case,
-)
-from course_lib.experiments.figure import dots
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
 
 SCALE, SHIFT, KEPT = 1.5, 0.25, 0.9
 TANH_GELU = 8  # FLOPs of a GELU by tanh, the tanh counted as one: x·(0.5 + 0.5·tanh(x·(c + d·x·x)))
@@ -111,7 +105,7 @@ def plot(result):
     fused = [name for name in ("Triton kernel", "torch.compile") if name in times]
     if fused and "four passes" in times:
         title = f"Fused, the chain is {times['four passes'] / times[fused[0]]:.1f} times as fast as four passes"
-    return dots(result, title=title, axis="time, s (logarithmic)")
+    return dots(result, title=title, axis="time")
 
 
 EXPERIMENT = Experiment(

@@ -8,13 +8,15 @@ the interpreter is not in a machine's profile.
 
 from course_lib.accounting import hardware, precision, roofline
 from course_lib.experiments import calls
-from course_lib.experiments.experiment import Case, Experiment, main_dtype, quantity_columns, repeated
-from course_lib.experiments.figure import dots
-from course_lib.experiments.measurements.matmul_sweep import predicted_rates, rates_by_case
+from course_lib.experiments.charts import dots
+from course_lib.experiments.experiment import Case, Experiment, main_dtype, repeated
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import quantity_columns, rates
 from course_lib.experiments.table import quantity
 
-STEPS = 8  # rows, outer products or tiles that one run of a rung's function does
+STEPS = 8  # rows or outer products that one run of a rung's function does
+
+table, predict = rates(lambda case, device: case.flops)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -193,7 +195,7 @@ def plot(result):
     if {"loop over numbers", "library, out="} <= set(rates):
         factor = rates["library, out="] / rates["loop over numbers"]
         title = f"One matrix product: the library is {quantity(factor, '×')} as fast as a loop over numbers"
-    return dots(result, title=title, axis="attained, FLOP/s (logarithmic)")
+    return dots(result, title=title, axis="attained")
 
 
 EXPERIMENT = Experiment(
@@ -207,8 +209,8 @@ EXPERIMENT = Experiment(
     ),
     quantity="measured",
     cases=cases,
-    table=rates_by_case,
-    predict=predicted_rates,
+    table=table,
+    predict=predict,
     plot=plot,
     quick_seconds=0.1,
     full_seconds=0.5,

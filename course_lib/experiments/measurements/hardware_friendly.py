@@ -1,8 +1,9 @@
 """Pairs whose second half has no more FLOPs: order of access, dependency chains, balance of load, skipped zeros."""
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments.experiment import CASE_COLUMNS, Case, Experiment, predicted_by_case, rows_by_case
-from course_lib.experiments.figure import dots
+from course_lib.experiments.charts import dots
+from course_lib.experiments.experiment import Case, Experiment
+from course_lib.experiments.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
 
 FP32, INT64 = 4, 8  # bytes: values in fp32 on every device, indices as torch's CSR format keeps them
 DENSITY = 0.1  # share of a pruned matrix that is not zero
@@ -145,7 +146,7 @@ def plot(result):
     if {"gather, in order", "gather, at random"} <= set(times):
         factor = times["gather, at random"] / times["gather, in order"]
         title = f"The same values gathered at random take {factor:.1f} times as long as in order"
-    return dots(result, title=title, axis="time, s (logarithmic)")
+    return dots(result, title=title, axis="time")
 
 
 EXPERIMENT = Experiment(

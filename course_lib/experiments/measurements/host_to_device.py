@@ -1,17 +1,19 @@
 """Copies between the computer's memory and the GPU's: pageable and pinned memory, by size, against PCIe."""
 
 from course_lib.accounting import hardware
-from course_lib.experiments import timing
 from course_lib.experiments.bench import Bench
-from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.figure import curves
+from course_lib.experiments.charts import curves
+from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.measurements.bandwidth_staircase import binary_size
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import quantity_columns, rates
 from course_lib.experiments.table import quantity
 
 SIZES = tuple(2**power for power in (16, 20, 24, 28))
 BETWEEN = tuple(2**power for power in (18, 22, 26, 30))
 WAYS = ("pageable, to the GPU", "pinned, to the GPU", "pageable, to the host", "pinned, to the host")
+
+table, predict = rates(lambda case, device: case.facts["bytes"])
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -25,18 +27,15 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 
 def _case(way: str, size: int) -> Case:
-    def observe(bench: Bench, seconds: float) -> list[float]:
-        with bench.torch.inference_mode():
-            timed = timing.measure(copy(bench, way, size), seconds=seconds)
-        if timed.interrupted:
-            raise KeyboardInterrupt
-        return [size / second for second in timed.values]
+    def expect(device: hardware.Device) -> float | None:
+        """Seconds at the full rate of PCIe, where the device says it."""
+        return size / device.links["pcie"] if "pcie" in device.links else None
 
     return Case(
         f"{way}, {binary_size(size)}",
         "target.copy_(source, non_blocking=True)",
-        observe=observe,
-        expect=lambda device: device.links.get("pcie"),
+        build=lambda bench: copy(bench, way, size),
+        expect=expect,
         facts={"way": way, "bytes": size},
     )
 
@@ -56,7 +55,7 @@ def plot(result):
     rates = result.measured
     best = max(rates, key=rates.get)
     title = f"The fastest copy reaches {quantity(rates[best], 'B/s')}: {best}"
-    return curves(result, x="bytes", title=title, axis="rate, B/s", by="way")
+    return curves(result, x="bytes", title=title, axis="rate", by="way")
 
 
 EXPERIMENT = Experiment(
@@ -65,8 +64,8 @@ EXPERIMENT = Experiment(
     columns=quantity_columns("rate", "B/s", Column("way", "copy", "", "str"), Column("bytes", "size", "B", "int")),
     quantity="measured",
     cases=cases,
-    table=rows_of_quantity,
-    predict=predicted_by_case,
+    table=table,
+    predict=predict,
     plot=plot,
     quick_seconds=0.06,
     full_seconds=0.3,

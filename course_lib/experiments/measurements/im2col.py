@@ -10,16 +10,10 @@ products beats it.
 from typing import NamedTuple
 
 from course_lib.accounting import flops, hardware, precision, roofline
-from course_lib.experiments.experiment import (
-    Case,
-    Experiment,
-    main_dtype,
-    predicted_by_case,
-    quantity_columns,
-    rows_of_quantity,
-)
-from course_lib.experiments.figure import dots
+from course_lib.experiments.charts import dots
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 from course_lib.experiments.table import quantity
 
 
@@ -139,7 +133,7 @@ def plot(result):
         title = (
             f"{layer}: unfolding and multiplying takes {quantity(factor, '×')} the time of the library's convolution"
         )
-    return dots(result, title=title, axis="time, s (logarithmic)")
+    return dots(result, title=title, axis="time")
 
 
 EXPERIMENT = Experiment(

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from course_lib.accounting import hardware, inference, memory
 from course_lib.experiments import allocation, tiny_gpt
 from course_lib.experiments.bench import Bench
-from course_lib.experiments.experiment import Case, Experiment, main_dtype, quantity_columns, rows_of_quantity
-from course_lib.experiments.figure import curves
+from course_lib.experiments.charts import curves
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import quantity_columns, rows_of_quantity
 from course_lib.experiments.timing import Repeats
 
 CACHE = ", cache"  # how the case that counts bytes is called, after the one that is timed
@@ -77,7 +78,7 @@ def plot(result):
         f"From {first['context']} to {last['context']} tokens of context, the cache grows {larger:.0f}-fold "
         f"and the next token takes {longer:.1f} times as long"
     )
-    return curves(result, x="context", title=title, axis="time of the next token, s")
+    return curves(result, x="context", title=title, axis="time of the next token")
 
 
 EXPERIMENT = Experiment(

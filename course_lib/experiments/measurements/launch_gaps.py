@@ -9,15 +9,10 @@ import time
 
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments import calls
-from course_lib.experiments.experiment import (
-    Case,
-    Experiment,
-    predicted_by_case,
-    quantity_columns,
-    rows_of_quantity,
-)
-from course_lib.experiments.figure import curves
+from course_lib.experiments.charts import curves
+from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 
 ELEMENTS = (16, 2**12, 2**16, 2**20, 2**24)
 LAUNCHES = 400  # fewer than a stream can hold (1024), so that the host never waits for the GPU
@@ -108,7 +103,7 @@ def plot(result):
         title = f"Calls on {smallest} numbers leave the GPU idle {max(idle, 0):.0%} of the time"
     else:
         title = "A small call takes as long as its overhead, whatever its size"
-    return curves(result, x="elements", title=title, axis="time of a call, s", by="part")
+    return curves(result, x="elements", title=title, axis="time of a call", by="part")
 
 
 EXPERIMENT = Experiment(

@@ -9,10 +9,11 @@ roofline's seconds of all operations of the step, see `train_step_waterfall`.
 from collections.abc import Mapping, Sequence
 
 from course_lib.accounting import hardware
+from course_lib.experiments.charts import curves
 from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.figure import curves
 from course_lib.experiments.measurements.train_step_waterfall import Step, gpt, step_ops
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import quantity_columns, rates
 from course_lib.experiments.table import quantity
 from course_lib.experiments.timing import Repeats
 
@@ -34,42 +35,19 @@ def _case(step: Step) -> Case:
     return Case(f"{step.tokens} tokens", call, ops, step.build, gradients=True, facts=facts)
 
 
-def utilisation(case: Case, seconds: float, device: hardware.Device) -> float:
-    """% of the device's peak that the model's FLOPs in `seconds` a step are."""
-    return 100 * case.facts["flops"] / (seconds * device.peak(case.ops[0].dtype))
+def whole(case: Case, device: hardware.Device) -> float:
+    """% of the device's peak that the model's FLOPs would be in a step of one second."""
+    return 100 * case.facts["flops"] / device.peak(case.ops[0].dtype)
+
+
+_shares, predict = rates(whole)
 
 
 def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
-    """One row for each batch."""
-    rows = []
-    for case in cases:
-        timed = timings[case.name]
-        first, third = timed.quartiles
-        rows.append(
-            {
-                "case": case.name,
-                "call": case.call,
-                **case.facts,
-                "time": timed.median,
-                "rate": case.facts["tokens"] / timed.median,
-                "predicted": _predicted(case, device),
-                "measured": utilisation(case, timed.median, device),
-                "q1": utilisation(case, third, device),
-                "q3": utilisation(case, first, device),
-                "repeats": len(timed.values),
-            }
-        )
-    return rows
-
-
-def predict(cases: Sequence[Case], device: hardware.Device) -> dict[str, float | None]:
-    """batch -> predicted MFU in %."""
-    return {case.name: _predicted(case, device) for case in cases}
-
-
-def _predicted(case: Case, device: hardware.Device) -> float | None:
-    seconds = case.predict(device)
-    return None if seconds is None else utilisation(case, seconds, device)
+    """One row for each batch, with the time of a step and the tokens in a second."""
+    times = {name: timed.median for name, timed in timings.items()}
+    rows = _shares(cases, timings, device)
+    return [row | {"time": times[row["case"]], "rate": row["tokens"] / times[row["case"]]} for row in rows]
 
 
 def plot(result):
@@ -77,25 +55,22 @@ def plot(result):
     shares = result.measured
     smallest, largest = min(shares.values()), max(shares.values())
     title = f"Model FLOPs utilisation between {quantity(smallest, '%')} and {quantity(largest, '%')}, by batch"
-    return curves(result, x="tokens", title=title, axis="model FLOPs utilisation, %", log=(True, False))
+    return curves(result, x="tokens", title=title, axis="model FLOPs utilisation", log=(True, False))
 
 
 EXPERIMENT = Experiment(
     name="mfu",
     question="Which share of the peak does a training step use, by the size of its batch?",
     columns=(
-        Column("case", "case", "", "str"),
-        Column("call", "call", "", "str"),
-        Column("tokens", "tokens in a step", "", "int", shown=False),
-        Column("flops", "FLOPs of the model", "FLOP", "int"),
-        Column("per_token", "for a token", "FLOP", "float"),
+        *quantity_columns(
+            "MFU",
+            "%",
+            Column("tokens", "tokens in a step", "", "int", shown=False),
+            Column("flops", "FLOPs of the model", "FLOP", "int"),
+            Column("per_token", "for a token", "FLOP", "float"),
+        ),
         Column("time", "time of a step", "s", "float"),
         Column("rate", "tokens in a second", "", "float"),
-        Column("predicted", "predicted MFU", "%", "float?"),
-        Column("measured", "MFU", "%", "float"),
-        Column("q1", "first quartile", "%", "float", shown=False),
-        Column("q3", "third quartile", "%", "float", shown=False),
-        Column("repeats", "repeats", "", "int", shown=False),
     ),
     quantity="measured",
     cases=cases,

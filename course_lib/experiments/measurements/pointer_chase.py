@@ -8,11 +8,12 @@ one before is checked: only then is the path right. On a GPU one thread of a Tri
 
 from course_lib.accounting import hardware
 from course_lib.experiments.bench import Bench
+from course_lib.experiments.charts import curves
 from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.figure import curves
+from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.measurements.bandwidth_staircase import binary_size
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 from course_lib.experiments.table import quantity
 
 INT64 = 8  # bytes of an index
@@ -88,7 +89,7 @@ def plot(result):
         f"A hop takes {quantity(first['measured'], 's')} within {first['case']} "
         f"and {quantity(last['measured'], 's')} within {last['case']}"
     )
-    return curves(result, x="working_set", title=title, axis="time of a hop, s")
+    return curves(result, x="working_set", title=title, axis="time of a hop")
 
 
 EXPERIMENT = Experiment(

@@ -1,17 +1,18 @@
 """A dozen operations of deep learning placed on the measured roofline of this device."""
 
 from course_lib.accounting import flops, hardware, precision, roofline
-from course_lib.experiments import calls
-from course_lib.experiments.experiment import (
-    CASE_COLUMNS,
-    Case,
-    Experiment,
-    main_dtype,
-    predicted_by_case,
-    rows_by_case,
-)
-from course_lib.experiments.figure import FAINT, INK, MEASURED, PAPER, PREDICTED, draw, label_points
+from course_lib.experiments import calls, style
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.figure import draw
+from course_lib.experiments.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
 from course_lib.experiments.table import quantity
+
+ROOF = "line: the roof, which is predicted; points: measured on {device}, {date}"
+POINT = "{case}: {intensity}, attains {attained}."
+ROOFLINE = (
+    "Roofline of {device} in {dtype}: {bandwidth} of bandwidth, {peak} at most. Slowest is {slowest}, fastest "
+    "{fastest}."
+)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -83,54 +84,51 @@ def plot(result):
     slowest, fastest = (choose(rows, key=lambda row: row["attained"]) for choose in (min, max))
     title = f"{len(below)} of {len(rows)} operations lie left of the ridge at {ridge:.3g} FLOP/B: memory is their roof"
     words = " ".join(
-        f"{row['case']}: {quantity(row['intensity'], 'FLOP/B')}, attains {quantity(row['attained'], 'FLOP/s')}."
+        POINT.format(
+            case=row["case"],
+            intensity=quantity(row["intensity"], "FLOP/B"),
+            attained=quantity(row["attained"], "FLOP/s"),
+        )
         for row in rows
     )
-    alt = (
-        f"{title}. Roofline of {device['name']} in {dtype}: {quantity(bandwidth, 'B/s')} of bandwidth, "
-        f"{quantity(peak, 'FLOP/s')} at most. "
-        f"Slowest is {slowest['case']}, fastest {fastest['case']}. {words}"
+    roofline_in_words = ROOFLINE.format(
+        device=device["name"],
+        dtype=dtype,
+        bandwidth=quantity(bandwidth, "B/s"),
+        peak=quantity(peak, "FLOP/s"),
+        slowest=slowest["case"],
+        fastest=fastest["case"],
     )
+    alt = f"{title}. {roofline_in_words} {words}"
 
     def paint(axes):
         low = min(row["intensity"] for row in rows) / 5
         high = max(ridge, *(row["intensity"] for row in rows)) * 4
-        axes.plot([low, ridge, high], [low * bandwidth, peak, peak], color=PREDICTED, linewidth=2, zorder=2)
-        axes.axvline(ridge, color=FAINT, linewidth=1, linestyle=":", zorder=1)
-        axes.annotate(
-            f"ridge {ridge:.3g} FLOP/B",
-            (ridge, 0.02),
-            (4, 0),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            color=INK,
-        )
-        axes.annotate(
-            f"{dtype} peak {quantity(peak, 'FLOP/s')}",
-            (ridge, peak),
-            (8, 6),
-            textcoords="offset points",
-            color=PREDICTED,
-        )
-        axes.annotate(
-            f"bandwidth {quantity(bandwidth, 'B/s')}",
-            (low, low * bandwidth),
-            (14, -2),
-            textcoords="offset points",
-            color=PREDICTED,
-        )
+        roof = style.mark("predicted", "-") | {"marker": "", "linewidth": 1.5 * style.size().line}
+        axes.plot([low, ridge, high], [low * bandwidth, peak, peak], **roof)
+        axes.axvline(ridge, color=style.FAINT, linestyle=":", marker="")
         for row in rows:
-            axes.plot(row["intensity"], row["attained"], "o", color=MEASURED, markeredgecolor=PAPER, zorder=3)
+            axes.plot(row["intensity"], row["attained"], **style.mark("measured"), zorder=3)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlim(low / 1.5, high)
-        axes.set_ylim(top=2 * peak)
-        axes.set_xlabel("arithmetic intensity, FLOP/B", color=INK)
-        axes.set_ylabel("attained, FLOP/s", color=INK)
-        axes.grid(color=FAINT, alpha=0.25)
-        label_points(axes, [(row["intensity"], row["attained"], row["case"]) for row in rows])
+        axes.set_ylim(top=2.5 * peak)
+        return [
+            (ridge, axes.get_ylim()[0], f"ridge {quantity(ridge, 'FLOP/B')}"),
+            (ridge, peak, f"{dtype} peak {quantity(peak, 'FLOP/s')}"),
+            (low, low * bandwidth, f"bandwidth {quantity(bandwidth, 'B/s')}"),
+            *((row["intensity"], row["attained"], row["case"]) for row in rows),
+        ]
 
-    return draw(title, alt, paint, height=5)
+    return draw(
+        title,
+        alt,
+        paint,
+        x=("arithmetic intensity", "FLOP/B"),
+        y=("attained", "FLOP/s"),
+        note=ROOF.format(device=device["name"], date=result.provenance["date"]),
+        height=5,
+    )
 
 
 EXPERIMENT = Experiment(

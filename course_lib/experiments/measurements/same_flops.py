@@ -4,16 +4,9 @@ calls.
 
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments import calls
-from course_lib.experiments.experiment import (
-    CASE_COLUMNS,
-    Case,
-    Experiment,
-    main_dtype,
-    predicted_by_case,
-    repeated,
-    rows_by_case,
-)
-from course_lib.experiments.figure import dots
+from course_lib.experiments.charts import dots
+from course_lib.experiments.experiment import Case, Experiment, main_dtype, repeated
+from course_lib.experiments.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -62,7 +55,7 @@ def plot(result):
     times = result.measured
     slowest, fastest = max(times, key=times.get), min(times, key=times.get)
     title = f"The same FLOPs, {times[slowest] / times[fastest]:.0f} times the time: from {fastest} to {slowest}"
-    return dots(result, title=title, axis="time, s (logarithmic)")
+    return dots(result, title=title, axis="time")
 
 
 EXPERIMENT = Experiment(

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from course_lib.accounting import hardware, memory
 from course_lib.experiments import tiny_gpt
 from course_lib.experiments.bench import Bench
+from course_lib.experiments.charts import dots
 from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.figure import dots
+from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 
 FP32 = 4  # bytes
 
@@ -192,7 +193,7 @@ def plot(result):
         gelu = sum(size for case, size in sizes.items() if case.startswith("GPT-2: GELU"))
         share = gelu / sizes["GPT-2: whole block"]
         title = f"A GELU that is written out keeps {share:.0%} of what a GPT-2 block keeps"
-    return dots(result, title=title, axis="kept for the backward pass, B (logarithmic)")
+    return dots(result, title=title, axis="kept for the backward pass")
 
 
 EXPERIMENT = Experiment(

@@ -3,22 +3,16 @@
 The naive softmax needs the fewest FLOPs and the library's not; what counts is how often the array crosses main memory.
 Every call of the unfused variants is charged its operands. The variants in blocks and the online one are charged only
 what has to come from main memory: the rows of a block are meant to stay in a cache, where the second sweep of the
-online one finds them again. No prediction knows the cost of exp, which
-on a processor is that of many FLOPs, so all of them are too low where exp decides. Online: Milakov and Gimelshein,
-"Online normalizer calculation for softmax", arXiv:1805.02867.
+online one finds them again. No prediction knows the cost of exp, which on a processor is that of many FLOPs, so all of
+them are too low where exp decides. Online: Milakov and Gimelshein, "Online normalizer calculation for softmax",
+arXiv:1805.02867.
 """
 
 from course_lib.accounting import hardware, precision, roofline
-from course_lib.experiments.experiment import (
-    Case,
-    Experiment,
-    main_dtype,
-    predicted_by_case,
-    quantity_columns,
-    rows_of_quantity,
-)
-from course_lib.experiments.figure import dots
+from course_lib.experiments.charts import dots
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 from course_lib.experiments.table import quantity
 
 
@@ -183,7 +177,7 @@ def plot(result):
     if {"stable", "library"} <= set(times):
         factor = times["stable"] / times["library"]
         title = f"The same softmax in five calls takes {quantity(factor, '×')} the time of the library's one"
-    return dots(result, title=title, axis="time, s (logarithmic)")
+    return dots(result, title=title, axis="time")
 
 
 EXPERIMENT = Experiment(

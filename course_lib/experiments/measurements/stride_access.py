@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.bench import Bench
-from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.figure import curves
+from course_lib.experiments.charts import curves
+from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 from course_lib.experiments.timing import Repeats
 
 FP32 = 4  # bytes
@@ -61,7 +62,7 @@ def plot(result):
     if {"stride 1", "stride 16"} <= set(times):
         whole = result["stride 16"]["pass"] / result["stride 1"]["pass"]
         title = f"The sum of every 16th number takes {whole:.2f} times as long as the sum of all"
-    return curves(result, x="stride", title=title, axis="time per number, s")
+    return curves(result, x="stride", title=title, axis="time per number")
 
 
 EXPERIMENT = Experiment(

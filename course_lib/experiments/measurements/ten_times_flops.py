@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments import calls
+from course_lib.experiments.charts import dots
 from course_lib.experiments.experiment import Case, Experiment, main_dtype, repeated
-from course_lib.experiments.figure import dots
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import RATIO_COLUMNS, measured_ratio, predicted_ratio
 from course_lib.experiments.table import quantity
 from course_lib.experiments.timing import Repeats
 
@@ -87,8 +88,6 @@ def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardwar
     for pair, (small, large) in PAIRS.items():
         if small not in known or large not in known:
             continue
-        before, after = timings[small], timings[large]
-        (first_before, third_before), (first_after, third_after) = before.quartiles, after.quartiles
         seconds = [roofline.predict_seconds(known[name].ops, device=device) for name in (small, large)]
         rows.append(
             {
@@ -99,12 +98,10 @@ def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardwar
                 "large_flops": known[large].flops,
                 "small_predicted": seconds[0],
                 "large_predicted": seconds[1],
-                "small_measured": before.median,
-                "large_measured": after.median,
-                "predicted": seconds[1] / seconds[0],
-                "measured": after.median / before.median,
-                "q1": first_after / third_before,
-                "q3": third_after / first_before,
+                "small_measured": timings[small].median,
+                "large_measured": timings[large].median,
+                "predicted": predicted_ratio(known[small], known[large], device),
+                **measured_ratio(timings[small], timings[large]),
             }
         )
     return rows
@@ -112,11 +109,11 @@ def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardwar
 
 def predict(cases: Sequence[Case], device: hardware.Device) -> dict[str, float | None]:
     """pair -> predicted ratio of times; None where one of the two cannot be told."""
-    seconds = {case.name: case.predict(device) for case in cases}
-    pairs = {pair: names for pair, names in PAIRS.items() if all(name in seconds for name in names)}
+    known = {case.name: case for case in cases}
     return {
-        pair: None if seconds[small] is None or seconds[large] is None else seconds[large] / seconds[small]
-        for pair, (small, large) in pairs.items()
+        pair: predicted_ratio(known[small], known[large], device)
+        for pair, (small, large) in PAIRS.items()
+        if small in known and large in known
     }
 
 
@@ -124,7 +121,7 @@ def plot(result):
     """Predicted and measured ratio of times for each pair, on a logarithmic axis."""
     ratios = result.measured.values()
     title = f"Ten times the FLOPs take between {quantity(min(ratios), '×')} and {quantity(max(ratios), '×')} the time"
-    return dots(result, title=title, axis="time ratio (logarithmic)")
+    return dots(result, title=title, axis="time ratio")
 
 
 EXPERIMENT = Experiment(
@@ -140,10 +137,7 @@ EXPERIMENT = Experiment(
         Column("large_predicted", "predicted, larger", "s", "float", shown=False),
         Column("small_measured", "smaller", "s", "float"),
         Column("large_measured", "larger", "s", "float"),
-        Column("predicted", "predicted ratio", "×", "float"),
-        Column("measured", "measured ratio", "×", "float"),
-        Column("q1", "low", "×", "float", shown=False),
-        Column("q3", "high", "×", "float", shown=False),
+        *RATIO_COLUMNS,
     ),
     quantity="measured",
     cases=cases,

@@ -15,17 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from course_lib.accounting import flops, hardware, models, precision, roofline
-from course_lib.experiments import tiny_gpt
-from course_lib.experiments.experiment import (
-    Case,
-    Experiment,
-    main_dtype,
-    predicted_by_case,
-    quantity_columns,
-    rows_of_quantity,
-)
-from course_lib.experiments.figure import FAINT, INK, MEASURED, RECORDED, draw
+from course_lib.experiments import style, tiny_gpt
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.figure import draw
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 from course_lib.experiments.table import quantity
 from course_lib.experiments.timing import Repeats
 
@@ -43,6 +37,8 @@ CLASSES = (
     "between the operations",
 )
 LARGE, SMALL = "large batch", "32 tokens"
+BAR = "{case}: {share} of the step, {time}."
+NOTE = "filled: large batch; open: 32 tokens; measured on {device}, {date}"
 WARM_UP = 2  # steps: the first one makes the optimizer's moments
 FEWEST, MOST = 3, 12  # steps that are profiled; to read the events of one takes longer than the step
 REGION = "course: training step"  # its name in the profile
@@ -274,33 +270,37 @@ def plot(result):
     if {(LARGE, "optimizer"), (SMALL, "optimizer")} <= set(shares):
         of_large, of_small = (quantity(shares[batch, "optimizer"], "%") for batch in (LARGE, SMALL))
         title = f"The optimizer takes {of_large} of the step of a large batch and {of_small} of one of {SMALL}"
-    words = [f"{batch}, {class_}: {quantity(share, '%')}." for (batch, class_), share in shares.items()]
+
+    words = " ".join(
+        BAR.format(case=row["case"], share=quantity(row["share"], "%"), time=quantity(row["measured"], "s"))
+        for row in result.rows
+    )
 
     def paint(axes):
-        for number, batch in enumerate(batches):
-            color, height = (MEASURED, RECORDED)[number], 0.38
-            for place, class_ in enumerate(CLASSES):
-                share = shares.get((batch, class_))
-                if share is None:
-                    continue
-                y = -place - (number - 0.5) * height
-                axes.barh(y, share, height=height * 0.9, color=color, label=batch if place == 0 else None)
-                axes.annotate(
-                    quantity(share, "%"),
-                    (max(share, 0), y),
-                    (4, 0),
-                    textcoords="offset points",
-                    va="center",
-                    color=INK,
-                    fontsize=8,
-                )
-        axes.set_yticks([-place for place in range(len(CLASSES))], CLASSES, color=INK)
-        axes.set_xlim(0, 1.12 * max(shares.values()))
-        axes.set_xlabel(f"share of the step, %, measured on {result.device['name']}", color=INK)
-        axes.legend(frameon=False, loc="lower right")
-        axes.grid(axis="x", color=FAINT, alpha=0.25)
+        labels = []
+        for row in result.rows:
+            number, place = batches.index(row["batch"]), CLASSES.index(row["class"])
+            y = place + (number - 0.5) * 0.38
+            face = (style.MEASURED, style.PAPER)[number]
+            line = style.size().line
+            axes.barh(y, row["share"], height=0.34, facecolor=face, edgecolor=style.MEASURED, linewidth=line)
+            labels.append((max(row["share"], 0), y, quantity(row["share"], "%")))
+        axes.set_yticks(range(len(CLASSES)), CLASSES)
+        axes.grid(visible=False, axis="y")
+        axes.invert_yaxis()
+        axes.set_xlim(0, max(shares.values()))
+        return labels
 
-    return draw(title, f"{title}. {' '.join(words)}", paint, height=5.2)
+    return draw(
+        title,
+        f"{title}. {words}",
+        paint,
+        x=("share of the step", "%"),
+        y=None,
+        note=NOTE.format(device=result.device["name"], date=result.provenance["date"]),
+        height=6.6,
+        labels="beside",
+    )
 
 
 EXPERIMENT = Experiment(

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 
 from course_lib.accounting import flops, hardware, memory
 from course_lib.experiments import allocation, timing, tiny_gpt
+from course_lib.experiments.charts import dots
 from course_lib.experiments.compiling import compiling
-from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.figure import dots
+from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.measurements.low_precision import fp32_products
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 
 WARM_UP = 2  # steps before anything is measured: the optimizer's state exists, kernels are chosen
 
@@ -117,7 +118,7 @@ def plot(result):
     title = "The rungs of a training step"
     if "eager fp32" in rates:
         title = f"From eager fp32 to {best}: {rates[best] / rates['eager fp32']:.1f} times the tokens a second"
-    return dots(result, title=title, axis="tokens a second (logarithmic)")
+    return dots(result, title=title, axis="tokens a second")
 
 
 EXPERIMENT = Experiment(

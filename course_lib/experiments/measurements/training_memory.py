@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from course_lib.accounting import hardware, memory, precision
 from course_lib.experiments import allocation, tiny_gpt
 from course_lib.experiments.bench import Bench
-from course_lib.experiments.experiment import Case, Experiment, predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.figure import dots
+from course_lib.experiments.charts import dots
+from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 from course_lib.experiments.table import quantity
 
 
@@ -110,7 +111,7 @@ def plot(result):
             f"{quantity(weights, 'B')} of weights: a step needs {quantity(peaks['batch 1'], 'B')} with one sequence, "
             f"{quantity(peaks['batch 8'], 'B')} with eight"
         )
-    return dots(result, title=title, axis="peak of allocated memory, B (logarithmic)")
+    return dots(result, title=title, axis="peak of allocated memory")
 
 
 EXPERIMENT = Experiment(

@@ -8,20 +8,21 @@ import threading
 import time
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments import calls, gauges, machine
+from course_lib.experiments import calls, gauges, machine, style
+from course_lib.experiments.charts import in_words
 from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.experiment import (
-    Case,
-    Experiment,
-    main_dtype,
-    predicted_by_case,
-    quantity_columns,
-    rows_of_quantity,
-)
-from course_lib.experiments.figure import FAINT, INK, MEASURED, PREDICTED, draw
+from course_lib.experiments.experiment import UNSTATED_OVERHEAD, Case, Experiment, main_dtype
+from course_lib.experiments.figure import draw
 from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 
 GAUGES = ("gauge", "of the peak", "of the bandwidth")
+BARS = {
+    "gauge": "{share} % on the gauge",
+    "of the peak": "{share} % of the peak",
+    "of the bandwidth": "{share} % of the bandwidth",
+}
+NOTE = "open: what the gauge shows; filled: what is used; measured on {device}, {date}"
 SAMPLES = 0.1  # s between two readings of NVML, whose own sample period is 1/6 s to 1 s
 SETTLE = 1.2  # s of load on a GPU before the first reading counts
 
@@ -59,7 +60,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 def _expected(device: hardware.Device, op: roofline.Op, name: str) -> float | None:
     """Shares in %, from the roofline's time for the load; nothing predicts the gauge, which is the point."""
     seconds = roofline.predict_seconds(op, device=device)
-    if name == "gauge" or (not device.call_overhead and seconds < 5e-6):
+    if name == "gauge" or (not device.call_overhead and seconds < UNSTATED_OVERHEAD):
         return None
     return 100 * _share(op, seconds, device, name)
 
@@ -162,29 +163,30 @@ def plot(result):
             f"Tiny calls: the gauge shows {shares['tiny calls', 'gauge']:.0f} %, "
             f"and {shares['tiny calls', 'of the peak']:.2g} % of the peak is used"
         )
-    words = [f"{load}, {reading}: {share:.3g} %." for (load, reading), share in shares.items()]
 
     def paint(axes):
-        colours = dict(zip(GAUGES, (FAINT, MEASURED, PREDICTED), strict=True))
+        labels = []
         for (load, reading), share in shares.items():
             y = loads.index(load) * 4 + GAUGES.index(reading)
-            axes.barh(y, share, color=colours[reading], height=0.85)
-            axes.annotate(
-                f"{share:.3g} % {'' if reading == 'gauge' else reading}".rstrip()
-                + (" on the gauge" if reading == "gauge" else ""),
-                (share, y),
-                (5, 0),
-                textcoords="offset points",
-                va="center",
-                color=INK,
-                fontsize=9,
-            )
-        axes.set_yticks([4 * number + 1 for number in range(len(loads))], loads, color=INK)
+            looks = {"facecolor": style.PAPER} if reading == "gauge" else {"facecolor": style.MEASURED}
+            axes.barh(y, share, height=0.85, edgecolor=style.MEASURED, linewidth=style.size().line, **looks)
+            labels.append((share, y, BARS[reading].format(share=f"{share:.3g}")))
+        axes.set_yticks([4 * number + 1 for number in range(len(loads))], loads)
+        axes.grid(visible=False, axis="y")
         axes.invert_yaxis()
-        axes.set_xlim(0, 1.35 * max(100, *shares.values()))
-        axes.set_xlabel(f"% measured on {result.device['name']}", color=INK)
+        axes.set_xlim(0, max(100, *shares.values()))
+        return labels
 
-    return draw(title, f"{title}. {' '.join(words)}", paint, height=1.3 + 0.9 * len(loads))
+    return draw(
+        title,
+        f"{title}. {in_words(result)}",
+        paint,
+        x=("share", "%"),
+        y=None,
+        note=NOTE.format(device=result.device["name"], date=result.provenance["date"]),
+        height=1.4 + 0.9 * len(loads),
+        labels="beside",
+    )
 
 
 EXPERIMENT = Experiment(

@@ -1,10 +1,11 @@
-"""The built data of each unit: cards, truths, claims and public checks, read as package data.
+"""The built data of each unit: title and part, cards, truths, claims and public checks, read as package data.
 
 A unit is a folder here, named `<prefix>_<words>`; the ids of its cards and checks begin with `<prefix>.`. The folders
 are made by the build from `lessons/`, which nothing here reads.
 """
 
 import importlib
+import json
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -38,13 +39,19 @@ def read_text(unit: str, name: str) -> str | None:
     return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
+def about(unit: str) -> Mapping[str, Any]:
+    """What the build says of a unit's lesson: "title", "minutes", "part" where it belongs to one, and "cells", the ids
+    of the cells that show its cards.
+    """
+    return json.loads(read_text(unit, "unit.json") or "{}")
+
+
 @cache
 def cards(unit: str) -> Mapping[str, Mapping[str, Any]]:
     """The tables of a unit's `cards.toml`, by card id. Malformed TOML is a ValueError that names the file."""
-    text = read_text(unit, "cards.toml")
     try:
-        tables = tomllib.loads(text or "")
-    except tomllib.TOMLDecodeError as error:
+        tables = tomllib.loads(read_text(unit, "cards.toml") or "")
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{unit}/cards.toml cannot be read: {error}") from None
     return {f"{prefix(unit)}.{key}": value for key, value in tables.items()}
 

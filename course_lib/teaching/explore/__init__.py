@@ -1,0 +1,12 @@
+"""Explorers: controls over a pure function of `accounting`, drawn by one plot, with the numbers below.
+
+`explore.roofline(device="h100-sxm", m=64)` and `explore.memory(model="gpt2")` show one. Below the picture stands the
+call that shows it again; `.state` reads it back. A lesson writes its own with `explore.build`: see there.
+"""
+
+from course_lib.teaching.explore.controls import Choice, Flag, Number, Whole
+from course_lib.teaching.explore.frame import View, build
+from course_lib.teaching.explore.memory_explorer import memory
+from course_lib.teaching.explore.roofline_explorer import roofline
+
+__all__ = ["Choice", "Flag", "Number", "View", "Whole", "build", "memory", "roofline"]

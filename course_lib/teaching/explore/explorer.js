@@ -1,0 +1,163 @@
+// An explorer: controls, the picture of plots.js, the numbers, and the call that shows this state again. Every change of a control
+// asks Python once; a control shows at once what the learner chose, and takes Python's value only from the answer to the last question.
+const LONG = 22; // characters of an option from which on a choice takes two columns
+const PATIENCE = 3000; // ms until the page says that no answer came
+const SILENT = "Python has not answered yet. It is busy, or the kernel was restarted: in that case run this cell again.";
+const NOTES = "What these numbers rest on and leave out";
+const COPY = "Copy this call", COPIED = "Copied";
+
+function make(parent, name, properties = {}, attributes = {}) {
+  const node = Object.assign(document.createElement(name), properties);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  parent.append(node);
+  return node;
+}
+
+// JupyterLab takes the arrow keys and Enter from every focused element without this mark, but for text fields.
+const QUIET = { "data-lm-suppress-shortcuts": "true" };
+
+// Each kind of control: a node in the bar, with show(value, texts) and a call of `ask` for each change that the learner makes.
+const CONTROLS = {
+  choice(bar, { label }, ask, texts) {
+    const frame = make(bar, "label", { className: "control" });
+    make(frame, "span", { className: "name", textContent: label });
+    const select = make(frame, "select", {}, { "aria-label": label, ...QUIET });
+    frame.classList.toggle("long", Math.max(...texts.map((text) => text.length)) > LONG);
+    select.addEventListener("change", () => ask(select.value));
+    let shown = "";
+    return (value, texts) => {
+      if (shown !== (shown = texts.join("\n"))) select.replaceChildren(...texts.map((text) => new Option(text)));
+      select.value = value;
+    };
+  },
+  flag(bar, { label }, ask) {
+    const frame = make(bar, "label", { className: "control" });
+    const box = make(frame, "input", { type: "checkbox" }, QUIET);
+    make(frame, "span", { textContent: label });
+    box.addEventListener("change", () => ask(box.checked));
+    return (value) => (box.checked = value);
+  },
+  number(bar, { label, low, high, step, stops }, ask) {
+    const frame = make(bar, "div", { className: stops.length ? "control wide" : "control" }, { role: "group", "aria-label": label });
+    make(frame, "span", { className: "name", textContent: label }, { "aria-hidden": "true" });
+    let typed = ""; // the box's text that was asked for last
+    const slider = stops.length ? make(frame, "input", { type: "range", min: 0, max: stops.length - 1 }, { "aria-label": label, ...QUIET }) : null;
+    const box = make(frame, "input", { type: "number", min: low, max: high, step }, { "aria-label": `${label}: exact value`, ...QUIET });
+    const follow = (value) => { // the slider stands at the stop at the value, or at the nearest below
+      if (!slider) return;
+      const above = stops.findIndex(([stop]) => stop > value);
+      slider.value = (above < 0 ? stops.length : Math.max(above, 1)) - 1;
+      slider.setAttribute("aria-valuetext", stops[slider.value][1]);
+    };
+    const show = (value, texts, own = false) => {
+      if (!own && box.matches(":focus") && box.value !== typed) return; // an answer must not take away what is being typed
+      box.value = typed = String(value);
+      box.removeAttribute("aria-invalid");
+      follow(value);
+    };
+    slider?.addEventListener("input", () => {
+      const [value] = stops[slider.value];
+      show(value, [], true);
+      ask(value);
+    });
+    const commit = () => {
+      if (box.value === typed) return;
+      typed = box.value;
+      const value = typed === "" ? null : Number(typed);
+      if (value !== null && value >= low && value <= high) follow(value);
+      else box.setAttribute("aria-invalid", "true");
+      ask(value);
+    };
+    box.addEventListener("change", commit);
+    box.addEventListener("keydown", ({ key }) => key === "Enter" && commit()); // JupyterLab keeps the change of an Enter for itself
+    return show;
+  },
+};
+
+function render({ model, el }) {
+  el.classList.add("course-explorer", "course-range");
+  const bar = make(el, "div", { className: "bar" });
+  const narrow = ([, spec]) => !spec.stops?.length; // sliders take a whole line each, below all others
+  const specs = Object.entries(model.get("controls"));
+  const controls = [...specs.filter(narrow), ...specs.filter((spec) => !narrow(spec))].map(([name, spec]) =>
+    [name, CONTROLS[spec.kind](bar, spec, (value) => ask({ values: { [name]: value } }), model.get("options")[name])]);
+  const paint = plot(make(el, "div"));
+  const finding = make(el, "div", { className: "spoken" }, { role: "status" });
+  const below = make(el, "div", { className: "below" });
+  const numbers = make(below, "dl");
+  const line = make(below, "p", { className: "sentence" }, { role: "status" });
+  const code = make(el, "code", { className: model.get("call").length > 120 ? "tall" : "" }, { tabindex: "0" });
+  const again = make(el, "button", { type: "button", textContent: "Reset" }, QUIET);
+  const copy = make(el, "button", { type: "button", textContent: COPY }, QUIET);
+  const notes = make(el, "details");
+  make(notes, "summary", { textContent: NOTES }, QUIET);
+  const sentences = make(notes, "ul");
+  let pending = {}, timer = null;
+
+  // Changes made while a question is on its way are asked together in the next one: the last value of each control counts.
+  function ask(change) {
+    pending = change.reset ? change : { ...pending, values: { ...pending.values, ...change.values } };
+    const number = (model.get("asked").number ?? 0) + 1;
+    el.setAttribute("aria-busy", "true");
+    model.set("asked", { number, ...pending });
+    model.save_changes();
+    clearTimeout(timer);
+    timer = setTimeout(() => say(SILENT), PATIENCE);
+  }
+
+  function say(text) {
+    if (line.textContent !== text) line.textContent = text;
+    below.classList.toggle("refused", text !== "");
+  }
+
+  function update() {
+    const values = model.get("values"), options = model.get("options");
+    if (model.get("answered") === (model.get("asked").number ?? 0)) {
+      clearTimeout(timer);
+      el.removeAttribute("aria-busy");
+      pending = {};
+      // A value that Python refused stays in its box, to be corrected.
+      for (const [name, show] of controls) if (!model.get("line") || name in options) show(values[name], options[name]);
+    }
+    paint(model.get("axes"), model.get("drawing"));
+    finding.textContent = model.get("drawing").title;
+    numbers.replaceChildren();
+    for (const [label, value] of model.get("numbers")) {
+      const pair = make(numbers, "div");
+      make(pair, "dt", { textContent: label });
+      make(pair, "dd", { textContent: value });
+    }
+    say(model.get("line"));
+    sentences.replaceChildren(...model.get("notes").map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+    notes.hidden = !model.get("notes").length;
+    code.textContent = model.get("call");
+    code.hidden = copy.hidden = !model.get("call");
+  }
+
+  again.addEventListener("click", () => ask({ reset: true }));
+  copy.addEventListener("click", async () => {
+    getSelection().selectAllChildren(code); // where the clipboard is closed to the page, the call is at least marked
+    await navigator.clipboard?.writeText(code.textContent).catch(() => {});
+    copy.textContent = COPIED;
+    setTimeout(() => (copy.textContent = COPY), 1500);
+  });
+
+  let due = false; // one message may change several values: draw once, when all have arrived
+  function soon() {
+    if (due) return;
+    due = true;
+    queueMicrotask(() => {
+      due = false;
+      update();
+    });
+  }
+  const SHOWN = ["answered", "values", "options", "axes", "drawing", "numbers", "notes", "call", "line"];
+  for (const name of SHOWN) model.on(`change:${name}`, soon);
+  update();
+  return () => {
+    clearTimeout(timer);
+    for (const name of SHOWN) model.off(`change:${name}`, soon);
+  };
+}
+
+export default { render };

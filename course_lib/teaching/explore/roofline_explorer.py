@@ -1,0 +1,217 @@
+"""The roofline: where an operation stands under a device's roof, as its rows move."""
+
+import math
+from collections.abc import Callable, Iterable
+
+from course_lib.accounting import flops, hardware, precision, units
+from course_lib.accounting import roofline as _roofline
+from course_lib.teaching import markup
+from course_lib.teaching.explore.controls import Choice, Whole
+from course_lib.teaching.explore.frame import View, build
+from course_lib.teaching.plots import Axis, Figure, Label, Line, Points
+from course_lib.teaching.static import notice
+
+MAX_ROWS = 65536
+MAX_SIDE = 1_048_576  # of k and n
+INTENSITIES = (0.01, 1e6)  # FLOP/B, the fixed x axis: from below one add of doubles to beyond any product here
+TILES = (64, 128, 256)  # rows, and columns, of the tile of a result that stays near the arithmetic
+
+# What the rows are rows of: name → (what the control says, the operation of m rows).
+OPS: dict[str, tuple[str, Callable[..., _roofline.Op]]] = {
+    "matmul": ("[m, k] @ [k, n]", lambda m, k, n, dtype: _roofline.matmul(m, k, n, dtype=dtype)),
+    "matvecs": (
+        "m vectors × matrices",
+        lambda m, k, n, dtype: _roofline.matmul(1, k, n, dtype=dtype, batch=m),
+    ),
+    "add": ("addition of [m, n]", lambda m, k, n, dtype: _roofline.elementwise(m * n, reads=2, dtype=dtype)),
+    "softmax": (
+        "softmax of [m, n]",
+        lambda m, k, n, dtype: _roofline.elementwise(
+            m * n, flops_per_element=flops.softmax(1, 1, stable=True), dtype=dtype
+        ),
+    ),
+}
+
+
+def roofline(
+    device="h100-sxm",
+    dtype=None,
+    m=1,
+    k=4096,
+    n=4096,
+    op: str = "matmul",
+    l2_tile: int = 0,
+    ops: Iterable[_roofline.Op] | None = None,
+):
+    """Where work on m rows stands under a device's roof.
+
+    device: an id of `hardware.names()`, "this-machine" (or "this-gpu") once `course doctor` has measured it, or a
+    `hardware.Device`. dtype: one that the device has; None is bf16, or the device's first. op: a name of `OPS`;
+    "matmul" is [m, k] @ [k, n]. l2_tile: draw the roof of the L2 cache too, with the traffic of a product in tiles of
+    so many rows and columns (see `TILES`); 0 does not. ops: operations drawn as fixed points under the same roof.
+    Returns something to display, with `.state`, `.call` and `.reset()`; one line where this machine was not measured
+    yet. Raises ValueError, naming the argument, for one out of range.
+    """
+    try:
+        devices = _devices(device)
+    except hardware.ProfileMissing as error:  # asked for this machine before it was measured
+        return notice(str(error))
+
+    def view(device, ops=(), **state) -> View:
+        return roofline_view(device if isinstance(device, hardware.Device) else devices[device], ops=ops, **state)
+
+    def dtypes(state) -> list[str]:
+        chosen = state.get("device", device)
+        return list((chosen if isinstance(chosen, hardware.Device) else devices[chosen]).peaks)
+
+    own = {device: device.name} if isinstance(device, hardware.Device) else {}
+    controls = {
+        "device": Choice("Device", own | {id: known.name for id, known in devices.items()}),
+        "dtype": Choice("dtype", dtypes, start="bf16"),
+        "op": Choice("Operation", {name: text for name, (text, _) in OPS.items()}),
+        "l2_tile": Choice("L2 cache", {0: _NO_L2} | {tile: _TILES.format(tile=tile) for tile in TILES}),
+        "m": Whole("Rows m", start=1, high=MAX_ROWS),
+        "k": Whole("k", start=4096, high=MAX_SIDE, slider=False),
+        "n": Whole("n", start=4096, high=MAX_SIDE, slider=False),
+    }
+    dtype = None if dtype is None else precision.normalise(dtype)
+    state = {"device": device, "dtype": dtype, "op": op, "l2_tile": l2_tile, "m": m, "k": k, "n": n}
+    return build(view, controls, state, "explore.roofline", {"ops": tuple(ops)} if ops else None)
+
+
+def roofline_view(device, dtype: str, m: int, k: int, n: int, op="matmul", l2_tile=0, ops=()) -> View:
+    """The picture and the numbers of one state. The times are the roofline's: no framework call is in them."""
+    device = hardware.resolve(device)
+    make = OPS[units.choice(op, "op", OPS)][1]
+    work, single = (make(rows, k, n, dtype) for rows in (m, 1))
+    here, one = (_roofline.place(flops=o.flops, bytes=o.bytes, device=device, dtype=dtype) for o in (work, single))
+    near = _near(work, m, k, n, op, device, l2_tile) if l2_tile else None
+    bound, seconds = (near.bound, near.seconds) if near else (here.bound, here.seconds)
+    reached = work.flops / seconds
+    peak, bandwidth = device.peak(dtype), device.memory_bandwidth
+    values = {
+        "device": device.name,
+        "dtype": dtype,
+        "rows": m,
+        "peak": units.format_si(peak, "FLOP/s"),
+        "bandwidth": units.format_si(bandwidth, "B/s"),
+        "ridge": units.format_si(here.ridge, "FLOP/B"),
+        "intensity": units.format_si(here.intensity, "FLOP/B"),
+        "attainable": units.format_si(reached, "FLOP/s"),
+        "share": markup.number(100 * reached / peak),
+    }
+    figure = Figure(
+        title=_TITLE[bound].format(**values),
+        description=_DESCRIPTION[bound].format(**values),
+        x=Axis("arithmetic intensity", "FLOP/B", *INTENSITIES, "log"),
+        y=Axis("attainable", "FLOP/s", *_decades(INTENSITIES[0] * bandwidth, peak * 3), "log"),
+        marks=_marks(device, peak, here, near, m, ops),
+    )
+    readout = {
+        "FLOPs": units.format_si(work.flops, "FLOP"),
+        "bytes": units.format_bytes(work.bytes),
+        "intensity": values["intensity"],
+        "ridge point": values["ridge"],
+        "bound": _BOUND[bound],
+        "attainable": values["attainable"],
+        "time": units.format_seconds(seconds),
+        "time against m = 1": f"×{markup.number(here.seconds / one.seconds)}",
+    }
+    if near:
+        readout |= {"time of the L2 traffic": units.format_seconds(near.times["l2"])}
+        del readout["time against m = 1"]
+    left_out = (_LEFT_OUT.format(what=sentence) for sentence in here.omitted)
+    notes = (*here.assumptions, *left_out, _COMPULSORY, *((_TILED.format(tile=l2_tile),) if near else ()))
+    return View(figure, readout, notes)
+
+
+def _near(work: _roofline.Op, m, k, n, op: str, device: hardware.Device, tile: int) -> _roofline.LevelPlace:
+    """Where the work stands with the traffic of the L2 cache too. ValueError for a device whose L2 nobody states."""
+    near = work.bytes
+    if op == "matmul":
+        near = int(_roofline.tiled_matmul_bytes(m, k, n, tile_m=tile, tile_n=tile, dtype=work.dtype))
+    return _roofline.place_by_level(
+        flops=work.flops, bytes={"memory": work.bytes, "l2": near}, device=device, dtype=work.dtype
+    )
+
+
+def _marks(device, peak: float, here: _roofline.Place, near: _roofline.LevelPlace | None, m: int, ops) -> tuple:
+    """The roofs, the fixed points, and the diamond of the work: one under each roof that was asked for."""
+    (low, high), bandwidth = INTENSITIES, device.memory_bandwidth
+    bottom, _ = _decades(low * bandwidth, peak * 3)
+    marks = [
+        _roof(peak, bandwidth, units.format_si(peak, "FLOP/s")),
+        Line((here.ridge,) * 2, (bottom, peak), dashed=True),
+    ]
+    if near:
+        fast, intensity = device.bandwidth("l2"), near.intensities["l2"]
+        marks += [
+            Line((low, 1, peak / fast), (low * fast, fast, peak), _L2_ROOF, label_at=1, dashed=True),
+            Points((intensity,), (min(peak, intensity * fast),), (_L2_POINT.format(rows=m),)),
+        ]
+    marks += [
+        Label((low * here.ridge) ** 0.5, bottom * 2.5, "memory-bound"),
+        Label((here.ridge * high) ** 0.5, bottom * 2.5, "compute-bound"),
+    ]
+    fixed = [(o.name, o.intensity, min(peak, o.intensity * bandwidth)) for o in ops if o.flops]
+    if fixed:
+        marks.append(Points(*zip(*((x, y, name) for name, x, y in fixed), strict=True)))
+    return (*marks, Points((here.intensity,), (here.attainable,), (_POINT.format(rows=m),), strong=True))
+
+
+def _roof(peak: float, bandwidth: float, label: str) -> Line:
+    low, high = INTENSITIES
+    return Line((low, peak / bandwidth, high), (low * bandwidth, peak, peak), label)
+
+
+_BOUND = {"memory": "memory-bound", "compute": "compute-bound", "l2": "bound by the L2 cache"}
+_POINT = "m = {rows:,}"
+_L2_POINT = "L2, m = {rows:,}"
+_L2_ROOF = "L2 cache"
+_TITLE = {
+    "memory": "m = {rows:,}: memory-bound, {share} % of the peak within reach",
+    "compute": "m = {rows:,}: compute-bound, the whole peak within reach",
+    "l2": "m = {rows:,}: bound by the L2 cache, {share} % of the peak within reach",
+}
+_ROOF = (
+    "The roof of {device} in {dtype} rises with {bandwidth} to the ridge point at {ridge}; "
+    "from there it is flat at {peak}. "
+)
+_DESCRIPTION = {
+    "memory": _ROOF + "With m = {rows:,} the operation has an intensity of {intensity}, left of the ridge point: "
+    "it is memory-bound and reaches at most {attainable}.",
+    "compute": _ROOF + "With m = {rows:,} the operation has an intensity of {intensity}, not left of the ridge point: "
+    "it is compute-bound and reaches at most {attainable}.",
+    "l2": _ROOF + "With m = {rows:,} the operation has an intensity of {intensity} towards main memory; the traffic of "
+    "the L2 cache takes longer than that and the arithmetic, so it reaches at most {attainable}.",
+}
+_COMPULSORY = "Bytes to main memory are the compulsory ones: each operand is read once, each result is written once."
+_TILED = (
+    "Bytes of the L2 cache: each tile of {tile} × {tile} results of a product reads its rows and columns from L2. "
+    "Kernels whose tiles share what they read load L2 less. Other operations read and write each number once."
+)
+_LEFT_OUT = "Left out: {what}"
+_NO_L2 = "not drawn"
+_TILES = "tiles of {tile} × {tile}"
+
+
+def _decades(low: float, high: float) -> tuple[float, float]:
+    """The powers of ten around a span."""
+    return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
+
+
+_MEASURED = {"this-machine": "cpu", "this-gpu": "cuda"}  # ids of the profile's devices, and where each is measured
+
+
+def _devices(asked) -> dict[str, hardware.Device]:
+    """All that can be chosen by id: the catalogue, and what was measured on this machine."""
+    known = {id: hardware.load(id) for id in hardware.names()}
+    for on in _MEASURED.values():
+        try:
+            measured = hardware.this_machine(on)
+        except hardware.ProfileMissing:
+            continue
+        known[measured.id] = measured
+    if asked in _MEASURED and asked not in known:
+        hardware.this_machine(_MEASURED[asked])  # raises ProfileMissing, which says what to do
+    return known

@@ -1,0 +1,36 @@
+"""Showing a widget so that its cell still makes sense when the kernel is gone.
+
+A notebook keeps only the id of a widget. Opened on another day, JupyterLab finds no such widget and says "Error
+displaying widget: model not found". So a line that says what to do goes along in a second output, which stands in the
+place of that error, and only then.
+"""
+
+import html
+from typing import Any
+
+# JupyterLab marks the output itself as a widget only where it could not make one; where it does not trust a notebook it
+# drops the rules and shows no widget, and the line stands there alone.
+_CHILD = ".jp-OutputArea-child"
+_RULES = f"""<style>
+{_CHILD}:has(> * > .course-gone) {{ display: none; }}
+{_CHILD}:has(> .jupyter-widgets) + {_CHILD}:has(> * > .course-gone) {{ display: flex; }}
+{_CHILD}:has(> .jupyter-widgets):has(+ {_CHILD} > * > .course-gone) {{ display: none; }}
+</style>"""
+
+
+def bundles(widget, text: str, line: str) -> list[dict[str, Any]]:
+    """The outputs of one widget as MIME bundles: itself, named by the stable `text`, and the `line` for later."""
+    shown = widget._repr_mimebundle_()
+    data = shown[0] if isinstance(shown, tuple) else shown
+    return [
+        {**data, "text/plain": text},
+        {"text/html": f'<p class="course-gone">{html.escape(line)}</p>{_RULES}', "text/plain": line},
+    ]
+
+
+def publish(widget, text: str, line: str) -> None:
+    """Show them in the cell that runs."""
+    from IPython.display import display
+
+    for bundle in bundles(widget, text, line):
+        display(bundle, raw=True)

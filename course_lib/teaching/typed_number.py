@@ -1,0 +1,100 @@
+"""Reading a number as a learner types it into a card: "3e9", "1/3", "1,000", "3 GiB", "3 million", "５０％".
+
+A comma groups thousands. Units are the card's own, the same unit under another prefix, or none.
+"""
+
+import math
+import re
+
+NOT_READ = "“{typed}” is not a number that this box reads. Write it like 1200, 1,200, 1.2e3 or 1/3."
+WITH_A_POINT = "Write {pointed} with a point."
+NO_UNIT = "“{typed}” has a unit, but this card asks for a pure number."
+OTHER_UNIT = "“{typed}” is in another unit than this card. Write the number alone, in {unit}."
+NOT_FINITE = "“{typed}” is larger than any number a computer calculates with, or divides by zero."
+NOT_ABOVE_ZERO = "“{typed}” is not above zero; the answer of this card is."
+
+# What a Chinese keyboard types in its full-width mode, and signs that look like the ones meant.
+_SIGNS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_SIGNS |= {ord(sign): ord(meant) for sign, meant in {"\u3000": " ", "。": ".", "−": "-", "÷": "/", "μ": "µ"}.items()}
+
+_NUMBER = r"[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:[eE][+-]?\d+)?"
+_TYPED = re.compile(
+    rf"(?P<top>{_NUMBER})\s*(?:/\s*(?P<bottom>{_NUMBER}))?\s*"
+    r"(?P<count>(?:thousand|million|billion|trillion)\b)?\s*(?P<unit>[^\d\s.,+\-^*/=<>~].*)?"
+)
+_DECIMAL_COMMA = re.compile(r"(?<![\d.,])(\d+),(\d+)(?![\d.,])")
+
+_WORDS = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, None: 1.0}
+_PREFIXES = {
+    "n": 1e-9,
+    "µ": 1e-6,
+    "u": 1e-6,
+    "m": 1e-3,
+    "": 1.0,
+    "k": 1e3,
+    "K": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "P": 1e15,
+    "E": 1e18,
+}
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+_BASES = ("FLOP/s", "FLOP/B", "tokens/s", "B/s", "FLOP", "Wh", "B", "s", "W", "J")
+_COUNTS = {prefix: _PREFIXES[prefix] for prefix in ("k", "K", "M", "G", "T")}
+_SPELLED = {"byte": "B", "bytes": "B", "second": "s", "seconds": "s", "sec": "s", "percent": "%"}
+_BEFORE = {"×": ("×", "x"), "$": ("$",)}  # units that are also written before the number
+
+
+def parse_number(typed: str, unit: str = "", scale: str = "log") -> float:
+    """The number that was typed, in the card's unit. On a "log" scale it must be above zero.
+
+    ValueError with one line that says what the box reads.
+    """
+    typed = typed.strip()
+    text = typed.translate(_SIGNS).strip()
+    for sign in _BEFORE.get(unit, ()):
+        text = text.removeprefix(sign).lstrip()
+    match = _TYPED.fullmatch(text)
+    value = _value(match)
+    if value is None:
+        pointed, commas = _DECIMAL_COMMA.subn(r"\1.\2", text)
+        if commas == 1 and _value(_TYPED.fullmatch(pointed)) is not None:
+            raise ValueError(WITH_A_POINT.format(pointed=pointed))
+        raise ValueError(NOT_READ.format(typed=typed))
+    factor = _factor((match["unit"] or "").strip(), unit)
+    if factor is None:
+        raise ValueError((OTHER_UNIT if unit else NO_UNIT).format(typed=typed, unit=unit))
+    value *= factor * _WORDS[match["count"]]
+    if not math.isfinite(value):
+        raise ValueError(NOT_FINITE.format(typed=typed))
+    if scale == "log" and value <= 0:
+        raise ValueError(NOT_ABOVE_ZERO.format(typed=typed))
+    return value
+
+
+def _value(match: re.Match | None) -> float | None:
+    """What a match of `_TYPED` is worth without its unit; None without a match or without digits."""
+    if match is None:
+        return None
+    try:
+        value = float(match["top"].replace(",", ""))
+        divisor = 1.0 if match["bottom"] is None else float(match["bottom"].replace(",", ""))
+    except ValueError:
+        return None
+    return value / divisor if divisor else math.inf
+
+
+def _factor(typed: str, unit: str) -> float | None:
+    """What a number in the typed unit is multiplied with to be in the card's unit; None where the two do not fit."""
+    typed = _SPELLED.get(typed, typed)
+    if typed in ("", unit, unit.removesuffix("s")) or (unit == "×" and typed in ("x", "X", "times")):
+        return 1.0
+    if typed == "%" and unit == "":
+        return 0.01
+    for base in _BASES:
+        prefixes = _PREFIXES | (_BINARY if base in ("B", "B/s") else {})
+        if (own := prefixes.get(unit.removesuffix(base))) and unit.endswith(base):
+            other = prefixes.get(typed.removesuffix(base)) if typed.endswith(base) else None
+            return other and other / own
+    return _COUNTS.get(typed)

@@ -1,0 +1,1 @@
+"""Built from lessons/claims; change it there."""

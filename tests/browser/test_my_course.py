@@ -1,0 +1,160 @@
+"""The learner's copy in JupyterLab: updates over edited and over open notebooks, and what `progress()` shows."""
+
+import json
+import shutil
+
+import pytest
+
+from course_lib.teaching import my_course
+
+pytestmark = pytest.mark.browser
+
+
+def shipped(folder, **notebooks: list[str]):
+    """A course that ships notebooks of these code cells, by name; the first is where the copy begins."""
+    for name, sources in {"00_start_here": ["1"], **notebooks}.items():
+        cells = [
+            {"id": f"c{n}", "cell_type": "code", "metadata": {}, "source": s, "outputs": [], "execution_count": None}
+            for n, s in enumerate(sources)
+        ]
+        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+        path = folder / "notebooks" / f"{name}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}))
+    return folder
+
+
+@pytest.fixture
+def copy(lab):
+    """A folder for a copy of its own, below what JupyterLab serves."""
+    folder = lab.folder / "copy"
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def edit(notebook, cell: int, source: str):
+    """Replace the source of a cell, as typing does."""
+    notebook.page.evaluate(
+        "([n, s]) => jupyterapp.shell.currentWidget.content.widgets[n].model.sharedModel.setSource(s)", [cell, source]
+    )
+
+
+def turn_to(notebook, path: str):
+    """Open another notebook in the same window, which is quicker than a page of its own."""
+    notebook.page.evaluate("(path) => { jupyterapp.commands.execute('docmanager:open', {path}) }", path)
+    notebook.page.wait_for_function(
+        """(path) => {
+            const context = jupyterapp.shell.currentWidget?.context;
+            return context?.path === path && context.isReady;
+        }""",
+        arg=path,
+    )
+    notebook.name = path
+    notebook._kernel_idle()
+
+
+def sources(notebook) -> list[str]:
+    cells = notebook.page.evaluate("jupyterapp.shell.currentWidget.content.model.sharedModel.toJSON().cells")
+    return ["".join(cell["source"]) for cell in cells]
+
+
+def stored(path) -> list[str]:
+    return ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
+
+
+def test_an_update_keeps_edited_notebooks_and_the_outputs_of_others(open_notebook, copy, tmp_path):
+    course = shipped(tmp_path / "v1", edited=["a = 1", "print(a)"], run=["print(6 * 7)"])
+    my_course.update(course, copy)
+    notebook = open_notebook("copy/notebooks/edited.ipynb")
+    edit(notebook, 0, "a = 'my own work'")
+    notebook.save()
+    turn_to(notebook, "copy/notebooks/run.ipynb")
+    notebook.run_cells("6 * 7")
+    notebook.save()
+
+    newer = shipped(tmp_path / "v2", edited=["a = 2", "print(a)"], run=["print(6 * 7)", "print('new')"])
+    assert my_course.update(newer, copy) == [
+        my_course.RENEWED.format(names="notebooks/run.ipynb"),
+        my_course.BESIDE.format(names="notebooks/edited.new.ipynb"),
+    ]
+    notebook = open_notebook("copy/notebooks/edited.ipynb")
+    assert sources(notebook) == ["a = 'my own work'", "print(a)"]
+    turn_to(notebook, "copy/notebooks/edited.new.ipynb")
+    assert sources(notebook) == ["a = 2", "print(a)"]
+    turn_to(notebook, "copy/notebooks/run.ipynb")
+    assert sources(notebook) == ["print(6 * 7)", "print('new')"]
+    assert notebook.show(".jp-OutputArea-output").inner_text().strip() == "42"
+
+
+@pytest.mark.parametrize("answer", ["Overwrite", "Revert"])
+def test_an_update_under_an_open_notebook_lets_the_learner_decide(open_notebook, copy, tmp_path, answer):
+    """`course lab` updates no copy that is open; should another program do so, JupyterLab asks before it saves."""
+    my_course.update(shipped(tmp_path / "v1", lesson=["a = 1"]), copy)
+    notebook = open_notebook("copy/notebooks/lesson.ipynb")
+    edit(notebook, 0, "a = 'not saved yet'")
+    my_course.update(shipped(tmp_path / "v2", lesson=["a = 2"]), copy)
+    assert stored(copy / "notebooks/lesson.ipynb") == ["a = 2"]
+    assert sources(notebook) == ["a = 'not saved yet'"]
+    notebook.page.evaluate("() => { window.saving = jupyterapp.commands.execute('docmanager:save') }")
+    dialog = notebook.page.get_by_role("dialog")
+    dialog.get_by_text("has changed on disk").wait_for()
+    assert sources(notebook) == ["a = 'not saved yet'"]
+    assert stored(copy / "notebooks/lesson.ipynb") == ["a = 2"]
+    dialog.get_by_role("button", name=answer).click()
+    kept = ["a = 'not saved yet'"] if answer == "Overwrite" else ["a = 2"]
+    notebook.page.evaluate("window.saving")
+    notebook.page.wait_for_function("!jupyterapp.shell.currentWidget.context.model.dirty")
+    assert sources(notebook) == kept
+    assert stored(copy / "notebooks/lesson.ipynb") == kept
+
+
+# ---- progress() --------------------------------------------------------------------------------------------------
+
+START = "notebooks/00_start_here.ipynb"
+
+
+def play(lab):
+    """A record of a learner who has revealed all cards of the first lesson."""
+    from course_lib.teaching import units
+    from course_lib.teaching.record import Record
+
+    record = Record(lab.folder / ".course" / "record.json")
+    for number, (id, table) in enumerate(units.cards("q05_flops_are_not_time").items()):
+        off = [-2.3, 1.1, 0.1, -0.6, 0.02][number % 5] if table["kind"] == "number" else None
+        sure, right = ["very", "guess", "fairly"][number % 3], number % 4 == 0
+        record.add("guess", id, {"value": 3.0 if off else "x", "text": "3", "sure": sure})
+        record.add("reveal", id, {"truth": 1.0, "right": right, "decades": off})
+    record.add("check", "q05.predict", {"outcome": "wrong"})
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_progress_can_be_read_in_both_themes(open_notebook, lab, theme):
+    play(lab)
+    notebook = open_notebook(START)
+    notebook.theme(theme)
+    notebook.run_cells("from course_lib", "progress()")
+    shown = notebook.show(".course-progress")
+    assert "You have revealed" in shown.inner_text()
+    assert shown.get_by_role("img").get_attribute("aria-label").startswith("First guesses at a number: ")
+    assert notebook.pale(shown) == []
+    for row in shown.get_by_role("row").all():
+        assert row.evaluate("row => row.scrollWidth <= row.clientWidth + 1")  # no cell is cut off
+    notebook.theme("JupyterLab Light")
+
+
+def test_a_thing_to_revisit_is_opened_by_keyboard(open_notebook, lab):
+    play(lab)
+    notebook = open_notebook(START)
+    notebook.run_cells("from course_lib", "progress()")
+    link = notebook.show(".course-progress").get_by_role("link").first
+    link.focus()
+    notebook.page.keyboard.press("Enter")
+    notebook.page.wait_for_function(
+        "jupyterapp.shell.currentWidget?.context?.path === 'notebooks/q05_flops_are_not_time.ipynb'"
+    )
+
+
+def test_a_new_learner_is_told_how_to_begin(open_notebook):
+    notebook = open_notebook(START)
+    notebook.run_cells("from course_lib", "progress()")
+    assert "Nothing is recorded yet." in notebook.show(".course-progress").inner_text()
