@@ -63,7 +63,7 @@ class CardWidget(anywidget.AnyWidget):
     click.
     """
 
-    _esm = (_FOLDER / "cards.js").read_text(encoding="utf-8")
+    _esm = "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("pointer.js", "cards.js"))
     _css = (_FOLDER / "range.css").read_text(encoding="utf-8") + (_FOLDER / "cards.css").read_text(encoding="utf-8")
     face = traitlets.Dict().tag(sync=True)
     view = traitlets.Dict().tag(sync=True)

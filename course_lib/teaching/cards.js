@@ -201,6 +201,7 @@ function render({ model, el }) {
 
   form.addEventListener("submit", (event) => send("commit", event));
   form.addEventListener("input", keep);
+  for (const node of [...Object.values(buttons), ...form.querySelectorAll("fieldset label")]) keepPointer(node);
   for (const name of Object.keys(buttons)) if (name !== "commit") buttons[name].addEventListener("click", (event) => send(name, event));
   guess.set("");
   model.on("change:view", paint);

@@ -216,3 +216,34 @@ def test_cards_that_cannot_be_shown_or_answered_do_not_stop_run_all(open_cells):
     card.get_by_role("button", name="Reveal", disabled=False).click()
     card.get_by_text("The answer cannot be computed here (no profile of this machine: run `course doctor`).").wait_for()
     assert card.get_by_label("Your guess:").input_value() == "3"
+
+
+def test_a_click_counts_though_the_page_moves_under_the_pointer(open_notebook):
+    """JupyterLab may scroll when the mouse goes down in another cell; a learner who drags away takes the click back."""
+    notebook = open_notebook(LESSON)
+    page = notebook.page
+    notebook.run_cells(IMPORTS, f'card("{CARD}")')
+    card = notebook.card(CARD)
+    hint, sure = card.get_by_role("button", name="Hint 1"), card.get_by_text("very sure")
+
+    def press(target, *, scrolled=0, dragged=0):
+        target.scroll_into_view_if_needed()
+        box = target.bounding_box()
+        x, y = box["x"] + 5, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        if scrolled:
+            card.evaluate("(card, by) => card.closest('.jp-WindowedPanel-outer').scrollBy(0, by)", scrolled)
+            page.wait_for_function(
+                "([card, y]) => card.getBoundingClientRect().y < y", arg=[hint.element_handle(), y - 40]
+            )
+        if dragged:
+            page.mouse.move(x, y - dragged)
+        page.mouse.up()
+
+    press(hint, dragged=150)
+    press(sure, scrolled=90)
+    assert card.get_by_label("very sure").is_checked()
+    press(hint, scrolled=90)
+    card.get_by_text("Hint 1 of 3: the idea").first.wait_for()
+    card.get_by_role("button", name="Hint 2").wait_for()

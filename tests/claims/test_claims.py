@@ -11,6 +11,28 @@ from course_lib.teaching.card_texts import read_card
 from course_lib.teaching.docket import RULINGS, verdicts
 
 LEDGER = {
+    "q02.s003-01": "holds",  # 10e9 · 2 B = 20 GB
+    "q02.s003-02": "holds",  # 13, 54 and 10 GB beside 13 GB of weights
+    "q02.s003-41": "holds-if",  # 8 B a parameter: all in 16 bits, no master copy
+    "q02.s003-42": "holds",  # 28 + 56 + 14 + 14 = 112
+    "q02.s003-43": "fails",  # the optimizer reads and writes the master copy at every step
+    "q02.s003-44": "holds-if",  # 2 · 4 · 7e9 = 56 GB in FP32; 14 GB in 8 bits
+    "q02.s003-47": "fails",  # (112e9 + 17.18e9)/2^30 = 120.3
+    "q02.s003-49": "holds",  # 4 + 4 + 8 = 2 + 2 + 4 + 8 = 16
+    "q02.s003-52": "holds-if",  # 56 GB the moments alone; with the master copy 84
+    "q02.s003-53": "holds-if",  # activations only with sequence parallelism; not in a pipeline
+    "q02.s003-55": "fails",  # 112 + 48 = 160, 112 + 48 + 40 = 200
+    "q02.s003-56": "fails",  # 141 GB hold it, or eight shares of 14 GB
+    "q02.s003-57": "fails",  # 120 GB offloaded from a card of 16 GB, against 24
+    "q02.s003-58": "fails",  # the same bytes at every restart
+    "q02.s003-59": "fails",  # 112 GB + 0.5 GB … 1 TB
+    "q03.s003-03": "fails",  # ResNet-50 at batch 32: 26 times its weights; GPT-2 with 128 tokens: 0.3 times
+    "q03.s003-04": "holds-if",  # 34.4 GB against 13.5 at 32 × 2048 tokens, 0.3 at 1 × 512
+    "q03.s003-45": "fails",  # b·s·h·2·L = 17.2 GB; 292 or 979 GB are saved
+    "q03.s003-46": "fails",  # sbh(34 + 5as/h) = 30.6 GB a layer, 9.1 without scores, not 0.5
+    "q03.s003-48": "fails",  # one layer's workspace and 34.4 GB of cache
+    "q03.s003-51": "fails",  # 17.2 GB of inputs alone; −91 to −95 %; +33 % FLOPs
+    "q03.s003-54": "fails",  # one block at work: 9.1 to 30.6 GB
     "q05.s002-01": "fails",  # batch 1: 25 tiles for 108 multiprocessors, 0.7 µs
     "q05.s002-02": "fails",  # intensity about 2,000 against a ridge of 201
     "q05.s002-03": "fails",  # intensity n/3 rises with n

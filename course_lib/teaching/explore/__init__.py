@@ -1,12 +1,14 @@
 """Explorers: controls over a pure function of `accounting`, drawn by one plot, with the numbers below.
 
-`explore.roofline(device="h100-sxm", m=64)` and `explore.memory(model="gpt2")` show one. Below the picture stands the
-call that shows it again; `.state` reads it back. A lesson writes its own with `explore.build`: see there.
+`explore.roofline(device="h100-sxm", m=64)`, `explore.memory(model="gpt2")` and `explore.timeline(batch=16)` show one.
+Below the picture stands the call that shows it again; `.state` reads it back. A lesson writes its own with
+`explore.build`: see there.
 """
 
 from course_lib.teaching.explore.controls import Choice, Flag, Number, Whole
 from course_lib.teaching.explore.frame import View, build
 from course_lib.teaching.explore.memory_explorer import memory
 from course_lib.teaching.explore.roofline_explorer import roofline
+from course_lib.teaching.explore.timeline_explorer import timeline
 
-__all__ = ["Choice", "Flag", "Number", "View", "Whole", "build", "memory", "roofline"]
+__all__ = ["Choice", "Flag", "Number", "View", "Whole", "build", "memory", "roofline", "timeline"]

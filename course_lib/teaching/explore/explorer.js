@@ -92,6 +92,7 @@ function render({ model, el }) {
   const notes = make(el, "details");
   make(notes, "summary", { textContent: NOTES }, QUIET);
   const sentences = make(notes, "ul");
+  for (const node of [again, copy]) keepPointer(node);
   let pending = {}, timer = null;
 
   // Changes made while a question is on its way are asked together in the next one: the last value of each control counts.

@@ -146,8 +146,8 @@ def _widget_class():
     import traitlets
 
     here, above = files(__package__), files("course_lib.teaching")
-    script = [(above / "plots.js"), (here / "explorer.js")]
-    style = [(above / "range.css"), (above / "plots.css"), (here / "explorer.css")]
+    script = [above / "pointer.js", above / "plots.js", here / "explorer.js"]
+    style = [above / "range.css", above / "plots.css", here / "explorer.css"]
 
     class ExplorerWidget(anywidget.AnyWidget):
         """`asked` comes from the page, all others from Python; a page knows its own question, so no echo is sent."""

@@ -1,0 +1,1 @@
+"""Built from lessons/q02_ten_billion_in_16gb; change it there."""

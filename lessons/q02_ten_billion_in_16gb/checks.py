@@ -1,0 +1,308 @@
+"""Checks of the exercises of Q2: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+
+from course_lib.teaching.check import Check
+
+# ---- q02.bytes-per-parameter ---------------------------------------------------------------------
+
+
+def _bytes(weight_bits, grad_bits, master, moments, moment_bits):
+    # canary-9e41b2c8
+    scale = 4 / 2048 if moment_bits == 8 else 0
+    return (weight_bits + grad_bits) / 8 + 4 * bool(master) + moments * (moment_bits / 8 + scale)
+
+
+def _bytes_no_master(weight_bits, grad_bits, master, moments, moment_bits):
+    # canary-07fd1c65
+    return _bytes(weight_bits, grad_bits, False, moments, moment_bits)
+
+
+def _bytes_as_bits(weight_bits, grad_bits, master, moments, moment_bits):
+    # canary-b8c6230a
+    return 8 * _bytes(weight_bits, grad_bits, master, moments, moment_bits)
+
+
+def _bytes_one_moment(weight_bits, grad_bits, master, moments, moment_bits):
+    # canary-4d90e7f1
+    return _bytes(weight_bits, grad_bits, master, min(moments, 1), moment_bits)
+
+
+def _bytes_no_scales(weight_bits, grad_bits, master, moments, moment_bits):
+    # canary-e2177ab4
+    return (weight_bits + grad_bits) / 8 + 4 * bool(master) + moments * moment_bits / 8
+
+
+def _bytes_no_gradient(weight_bits, grad_bits, master, moments, moment_bits):
+    # canary-13c8f05b
+    return _bytes(weight_bits, 0, master, moments, moment_bits)
+
+
+def _draw_bytes(rng):
+    """A recipe in which every wrong answer differs from the right one: with a master weight and two 8-bit moments."""
+    return rng.choice([16, 32]), rng.choice([8, 16, 24, 32]), True, rng.choice([2, 3, 4]), 8
+
+
+# ---- q02.largest-model ---------------------------------------------------------------------------
+
+_PARTS = (12, 2, 2)  # bytes of optimizer, gradients, weights: what stages 1, 2 and 3 add to what is sharded
+
+
+def _by_stage(card_gb, reserve, activations_gb, ranks, sharded=(0, 12, 14, 16), whole=16):
+    # canary-7ac2564e
+    room = card_gb * (1 - reserve) - activations_gb
+    return [room / (whole - part + part / ranks) for part in sharded]
+
+
+def _largest(card_gb, reserve, activations_gb, ranks):
+    # canary-b61d08f4
+    return _by_stage(card_gb, reserve, activations_gb, ranks)
+
+
+def _largest_all_sharded(card_gb, reserve, activations_gb, ranks):
+    # canary-d5f01b93
+    return _by_stage(card_gb, reserve, activations_gb, ranks, sharded=(0, 16, 16, 16))
+
+
+def _largest_one_part(card_gb, reserve, activations_gb, ranks):
+    # canary-28e6ac70
+    return _by_stage(card_gb, reserve, activations_gb, ranks, sharded=(0, *_PARTS))
+
+
+def _largest_no_master(card_gb, reserve, activations_gb, ranks):
+    # canary-f38b07d2
+    return _by_stage(card_gb, reserve, activations_gb, ranks, sharded=(0, 8, 10, 12), whole=12)
+
+
+def _largest_no_reserve(card_gb, reserve, activations_gb, ranks):
+    # canary-91d4c8ea
+    return _by_stage(card_gb, 0, activations_gb, ranks)
+
+
+def _largest_activations_shared(card_gb, reserve, activations_gb, ranks):
+    # canary-ac5e3f16
+    return _by_stage(card_gb, reserve, activations_gb / ranks, ranks)
+
+
+def _largest_always_divided(card_gb, reserve, activations_gb, ranks):
+    # canary-3f72d5b9
+    return [ranks * (card_gb * (1 - reserve) - activations_gb) / 16] * 4
+
+
+def _draw_largest(rng):
+    card = rng.choice([16, 24, 32, 40, 48, 80, 141])
+    return card, rng.choice([0.05, 0.1, 0.15, 0.2]), card * rng.choice([0.1, 0.2, 0.25]), rng.choice([4, 8, 16, 64])
+
+
+# ---- q02.offloaded-step --------------------------------------------------------------------------
+
+
+def _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, travels=4, touched=28):
+    # canary-5e0b9a47
+    copies = params * travels / (bus_gb_per_s * 1e9)
+    adam = params * touched / (ram_gb_per_s * 1e9)
+    return {"copies": copies, "adam": adam, "step": gpu_seconds + max(copies, adam)}
+
+
+def _offloaded(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
+    # canary-c9136ed8
+    return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)
+
+
+def _offloaded_states_travel(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
+    # canary-02fb74a5
+    return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, travels=24)
+
+
+def _offloaded_one_way(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
+    # canary-e86d10c3
+    return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, travels=2)
+
+
+def _offloaded_adam_read_only(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
+    # canary-6b9c2f51
+    return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, touched=14)
+
+
+def _offloaded_sum(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
+    # canary-47a8e3d0
+    found = _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)
+    return {**found, "step": gpu_seconds + found["copies"] + found["adam"]}
+
+
+def _offloaded_copies_only(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
+    # canary-db2590f6
+    found = _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)
+    return {**found, "step": gpu_seconds + found["copies"]}
+
+
+def _offloaded_all_overlap(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
+    # canary-1f6487bc
+    found = _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)
+    return {**found, "step": max(gpu_seconds, found["copies"], found["adam"])}
+
+
+def _draw_offloaded(rng):
+    """Adam on the host takes longer than the copies in every draw, and both are of the order of the GPU's time."""
+    params = rng.randrange(1, 40) * 1_000_000_000
+    bus, ram = rng.choice([12, 24, 48]), rng.choice([40, 60, 80])
+    return params, round(params * rng.uniform(0.1, 0.5) * 1e-9, 2), bus, ram
+
+
+# ---- q02.offload-plan ----------------------------------------------------------------------------
+
+
+def _plan(params, ranks):
+    # canary-a04f6e2b
+    return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 12 * params / 1e9}
+
+
+def _plan_as_given(params, ranks):
+    # canary-85c3d91e
+    return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 8 * params / ranks / 1e9}
+
+
+def _plan_no_master(params, ranks):
+    # canary-f71b20a8
+    return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 8 * params / 1e9}
+
+
+def _plan_one_share(params, ranks):
+    # canary-39e8b5d4
+    return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 12 * params / ranks / 1e9}
+
+
+def _plan_master_on_gpu(params, ranks):
+    # canary-cd06a17f
+    return {"gpu_gb": 8 * params / ranks / 1e9, "host_gb": 8 * params / 1e9}
+
+
+def _plan_a_copy_each(params, ranks):
+    # canary-5297f4eb
+    return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 12 * params * ranks / 1e9}
+
+
+def _draw_plan(rng):
+    return rng.randrange(1, 80) * 1_000_000_000, rng.choice([4, 8, 16])
+
+
+CHECKS = [
+    Check(
+        id="q02.bytes-per-parameter",
+        points=2,
+        signature="bytes_per_parameter(weight_bits, grad_bits, master, moments, moment_bits)",
+        public=[(16, 16, True, 2, 32), (32, 32, False, 2, 32), (16, 16, True, 2, 8), (32, 32, False, 1, 32)],
+        generate=_draw_bytes,
+        reference=_bytes,
+        insight="The first two inputs give the same 16 bytes: mixed precision saves no model state.",
+        wrong={
+            "master missing": (
+                _bytes_no_master,
+                "Where `master` is true, 4 bytes are missing: the fp32 master weight is in memory at every step.",
+            ),
+            "bits": (_bytes_as_bits, "This is in bits. A byte has 8 of them."),
+            "one moment": (_bytes_one_moment, "Only one average is counted: AdamW keeps two, and `moments` says so."),
+            "scales missing": (
+                _bytes_no_scales,
+                "The scales of the 8-bit moments are missing: 4 bytes for each block of 2048 numbers.",
+            ),
+            "gradient missing": (_bytes_no_gradient, "The gradient is missing: it exists for each parameter as well."),
+        },
+    ),
+    Check(
+        id="q02.largest-model",
+        points=3,
+        signature="largest_model(card_gb, reserve, activations_gb, ranks)",
+        public=[(16, 0.1, 2, 8), (80, 0.1, 10, 8), (24, 0.2, 4, 4)],
+        generate=_draw_largest,
+        reference=_largest,
+        insight="Look at stage 0: eight cards train no larger model than one of them could. Without sharding, cards add speed and no room.",
+        wrong={
+            "all sharded": (
+                _largest_all_sharded,
+                "You divide all 16 bytes by the ranks from stage 1 on. Stage 1 shards only the optimizer, stage 2 also the gradients.",
+            ),
+            "one part each": (
+                _largest_one_part,
+                "The stages add up: stage 2 shards the optimizer *and* the gradients, stage 3 the weights as well.",
+            ),
+            "master missing": (
+                _largest_no_master,
+                "You count 12 bytes a parameter. The optimizer keeps 12 by itself: a master weight and two moments of 4 bytes.",
+            ),
+            "no reserve": (_largest_no_reserve, "The reserve is missing: that fraction of each card must stay free."),
+            "activations shared": (
+                _largest_activations_shared,
+                "You divided the activations by the ranks. Each card holds those of its own sequences whole.",
+            ),
+            "always divided": (
+                _largest_always_divided,
+                "You pool all cards at every stage. At stage 0 each card holds all 16 bytes of every parameter; only what a stage shards is divided.",
+            ),
+        },
+    ),
+    Check(
+        id="q02.offloaded-step",
+        points=3,
+        signature="offloaded_step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)",
+        public=[(10e9, 4.0, 24, 100), (7e9, 1.5, 12, 60), (13e9, 2.0, 24, 50)],
+        generate=_draw_offloaded,
+        reference=_offloaded,
+        insight="Ten billion parameters: 1.67 s of copies hide behind 2.8 s of Adam. The host's memory is the bottleneck, not the bus.",
+        wrong={
+            "states travel": (
+                _offloaded_states_travel,
+                "Your copies carry the master weights and moments over the bus and back. They stay on the host: a 2-byte gradient goes down and a 2-byte weight comes up.",
+            ),
+            "one way": (
+                _offloaded_one_way,
+                "Your copies go one way. Gradients go down *and* weights come back, one direction at a time.",
+            ),
+            "read only": (
+                _offloaded_adam_read_only,
+                "Half of Adam's traffic is missing: the master weight and both moments are written as well as read. 28 bytes in all.",
+            ),
+            "sum for max": (
+                _offloaded_sum,
+                "You added the copies and Adam. They overlap, so the longer of the two decides.",
+            ),
+            "Adam forgotten": (
+                _offloaded_copies_only,
+                "Your step waits for the copies only. Adam on the host takes time too, and here it takes longer.",
+            ),
+            "all overlap": (
+                _offloaded_all_overlap,
+                "You let everything overlap. The GPU's pass is finished before the first gradient leaves, so its time adds.",
+            ),
+        },
+    ),
+    Check(
+        id="q02.offload-plan",
+        points=3,
+        signature="offload_plan(params, ranks)",
+        public=[(7e9, 8), (13e9, 4)],
+        generate=_draw_plan,
+        reference=_plan,
+        insight="84 GB for 7 billion, not 7: a plan that forgets a copy fails on the day it is run.",
+        wrong={
+            "as given": (
+                _plan_as_given,
+                "This still computes what the given function computes. One fault is a number that the optimizer keeps, the other is whose memory it lies in.",
+            ),
+            "master missing": (
+                _plan_no_master,
+                "The shares are right now. The optimizer keeps a third fp32 number for each parameter: the master weight that it updates.",
+            ),
+            "one share": (
+                _plan_one_share,
+                "The master weight is there now. But all ranks are in one computer: its memory holds the shares of all of them.",
+            ),
+            "master on the GPU": (
+                _plan_master_on_gpu,
+                "The master weight belongs to the optimizer, and everything of the optimizer is in the host's memory here.",
+            ),
+            "a copy each": (
+                _plan_a_copy_each,
+                "Each rank keeps its own *share*, not a whole copy: together the shares are the optimizer's state once.",
+            ),
+        },
+    ),
+]

@@ -1,0 +1,379 @@
+"""Checks of the exercises of Q3: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+
+from math import isqrt
+
+from course_lib.teaching.check import EXACT, Check
+
+# ---- q03.ledger ----------------------------------------------------------------------------------
+
+_INPUTS, _OUTPUT, _BOTH = ("linear", "layer_norm", "gelu"), ("softmax", "relu", "exp"), ("mul", "matmul")
+
+
+def _asked(ops, of_inputs=(*_INPUTS, *_BOTH), of_output=_OUTPUT):
+    """Names of the tensors that the ops save, in order, as often as they do."""
+    # canary-0f6b2ad8
+    names = []
+    for op, inputs, output in ops:
+        names += inputs if op in of_inputs else [output] if op in of_output else []
+    return names
+
+
+def _ledger(ops, sizes, bytes_per_element):
+    # canary-d7419ec3
+    return bytes_per_element * sum(sizes[name] for name in set(_asked(ops)))
+
+
+def _ledger_twice(ops, sizes, bytes_per_element):
+    # canary-62a9f0b1
+    return bytes_per_element * sum(sizes[name] for name in _asked(ops))
+
+
+def _ledger_outputs(ops, sizes, bytes_per_element):
+    # canary-b13c58e7
+    return bytes_per_element * sum(sizes[name] for name in {output for _, _, output in ops})
+
+
+def _ledger_inputs(ops, sizes, bytes_per_element):
+    # canary-7e05d264
+    names = set(_asked(ops, of_inputs=(*_INPUTS, *_BOTH, *_OUTPUT), of_output=()))
+    return bytes_per_element * sum(sizes[name] for name in names)
+
+
+def _ledger_adds(ops, sizes, bytes_per_element):
+    # canary-f58a1c09
+    names = set(_asked(ops, of_inputs=(*_INPUTS, *_BOTH, "add", "scale")))
+    return bytes_per_element * sum(sizes[name] for name in names)
+
+
+def _ledger_numbers(ops, sizes, bytes_per_element):
+    # canary-2cd97fb0
+    return sum(sizes[name] for name in set(_asked(ops)))
+
+
+_MLP = [
+    ["layer_norm", ["x"], "n"],
+    ["linear", ["n"], "up"],
+    ["relu", ["up"], "r"],
+    ["linear", ["r"], "down"],
+    ["add", ["x", "down"], "y"],
+]
+_MLP_SIZES = {"x": 1000, "n": 1000, "up": 4000, "r": 4000, "down": 1000, "y": 1000}
+_ATTENTION = [
+    ["linear", ["x"], "qkv"],
+    ["matmul", ["q", "k"], "scores"],
+    ["scale", ["scores"], "scaled"],
+    ["softmax", ["scaled"], "p"],
+    ["matmul", ["p", "v"], "z"],
+    ["linear", ["z"], "out"],
+    ["add", ["x", "out"], "y"],
+]
+
+
+def _attention_sizes(x, scores):
+    one = dict.fromkeys(("x", "q", "k", "v", "z", "out", "y"), x)
+    return one | {"qkv": 3 * x} | dict.fromkeys(("scores", "scaled", "p"), scores)
+
+
+def _draw_ledger(rng):
+    """Attention and an MLP in a row, with sizes of their own."""
+    x, scores = rng.randrange(1000, 9000), rng.randrange(10_000, 90_000)
+    mlp = [[op, [f"{name}2" for name in inputs], f"{output}2"] for op, inputs, output in _MLP]
+    mlp[2][0] = rng.choice(["relu", "exp"])
+    join = [["scale", ["y"], "x2"]]
+    sizes = _attention_sizes(x, scores) | {f"{name}2": size * x // 1000 for name, size in _MLP_SIZES.items()}
+    return _ATTENTION + join + mlp, sizes, rng.choice([2, 4])
+
+
+# ---- q03.largest-batch ---------------------------------------------------------------------------
+
+
+def _batch(capacity, params, layers, d, heads, seq, vocab, state=16, pairs=5, logits=12):
+    # canary-8d3e67f4
+    sequence = layers * (34 * seq * d + pairs * heads * seq**2) + logits * seq * vocab
+    return max(0, (int(capacity) - state * int(params)) // sequence)
+
+
+def _batch_no_state(*arguments):
+    # canary-a90b4e15
+    return _batch(*arguments, state=0)
+
+
+def _batch_no_scores(*arguments):
+    # canary-16f7c2da
+    return _batch(*arguments, pairs=0)
+
+
+def _batch_no_logits(*arguments):
+    # canary-e3b85097
+    return _batch(*arguments, logits=0)
+
+
+def _batch_one_head(capacity, params, layers, d, heads, seq, vocab):
+    # canary-40ca9d6e
+    return _batch(capacity, params, layers, d, 1, seq, vocab)
+
+
+def _batch_one_layer(capacity, params, layers, d, heads, seq, vocab):
+    # canary-b7621f8c
+    return _batch(capacity, params, 1, d, heads, seq, vocab)
+
+
+def _batch_rounded_up(*arguments):
+    # canary-5df03a82
+    return _batch(*arguments) + 1
+
+
+def _draw_batch(rng):
+    """A model and a device on which all the answers differ; the right one from 4 to some hundreds."""
+    while True:
+        layers, d = rng.choice([12, 24, 32]), rng.choice([768, 1024, 2048])
+        heads, seq, vocab = d // 64, rng.choice([512, 1024, 2048]), rng.choice([32000, 50257])
+        params = 12 * layers * d * d + vocab * d
+        arguments = (rng.randrange(20, 160) * 10**9, params, layers, d, heads, seq, vocab)
+        answers = [_batch(*arguments), *(wrong(*arguments) for wrong, _ in _BATCH_WRONG.values())]
+        if answers[0] >= 4 and len(set(answers)) == len(answers):
+            return arguments
+
+
+_BATCH_WRONG = {
+    "state forgotten": (_batch_no_state, "You gave the whole card to the activations. The model state, 16 bytes a parameter, is there first."),
+    "scores forgotten": (_batch_no_scores, "You left out the 5 bytes for each pair of tokens and head. Here attention is written out: the scores are kept."),
+    "logits forgotten": (_batch_no_logits, "The logits are missing: three buffers of 4 bytes for each token and each word of the vocabulary."),
+    "one head": (_batch_one_head, "You counted the pairs of tokens once. Every head has scores of its own."),
+    "one layer": (_batch_one_layer, "You counted one block. All blocks have saved their tensors when the forward pass ends."),
+    "rounded up": (_batch_rounded_up, "One sequence too many: the next whole number no longer fits. Round down."),
+}  # fmt: skip
+
+
+# ---- q03.checkpoint-every ------------------------------------------------------------------------
+
+
+def _need(layers, checkpoint, block, k):
+    # canary-c81f35e0
+    return -(-layers // k) * checkpoint + k * block
+
+
+def _every(layers, checkpoint, block):
+    # canary-37d2ab64
+    best = min(range(1, layers + 1), key=lambda k: _need(layers, checkpoint, block, k))
+    return [best, _need(layers, checkpoint, block, best)]
+
+
+def _every_root(layers, checkpoint, block):
+    # canary-9b4e08cf
+    k = round(layers**0.5)
+    return [k, _need(layers, checkpoint, block, k)]
+
+
+def _every_one(layers, checkpoint, block):
+    # canary-04f6d7b3
+    return [1, _need(layers, checkpoint, block, 1)]
+
+
+def _every_inputs_only(layers, checkpoint, block):
+    # canary-d35c918a
+    return [layers, checkpoint]
+
+
+def _every_upside_down(layers, checkpoint, block):
+    # canary-6a8be2f7
+    k = min(layers, max(1, isqrt(layers * block // checkpoint)))
+    return [k, _need(layers, checkpoint, block, k)]
+
+
+def _every_no_ceiling(layers, checkpoint, block):
+    # canary-f10739dc
+    def need(k):
+        return layers // k * checkpoint + k * block
+
+    best = min(range(1, layers + 1), key=need)
+    return [best, need(best)]
+
+
+def _draw_every(rng):
+    """Sizes for which all the answers differ."""
+    while True:
+        checkpoint = rng.randrange(2, 60)
+        arguments = (rng.randrange(30, 130), checkpoint, checkpoint * rng.randrange(2, 20) + rng.randrange(1, 9))
+        wrong = (_every_root, _every_one, _every_inputs_only, _every_upside_down, _every_no_ceiling)
+        answers = {tuple(fn(*arguments)) for fn in (_every, *wrong)}
+        if len(answers) == 1 + len(wrong):
+            return arguments
+
+
+# ---- q03.kv-bytes --------------------------------------------------------------------------------
+
+
+def _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, both=2, held=None):
+    # canary-4e97c05b
+    pages = sum(-(-tokens // page) for tokens in lengths)
+    held = pages * page if held is None else held
+    return both * layers * kv_heads * head_dim * bytes_per_element * held
+
+
+def _kv_as_given(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
+    # canary-a2f81d36
+    held = sum(tokens // page * page for tokens in lengths)
+    return _kv(layers, heads, heads, head_dim, bytes_per_element, lengths, page, both=1, held=held)
+
+
+def _kv_query_heads(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
+    # canary-7b60e4a9
+    return _kv(layers, heads, heads, head_dim, bytes_per_element, lengths, page)
+
+
+def _kv_keys_only(*arguments):
+    # canary-c59d17f2
+    return _kv(*arguments, both=1)
+
+
+def _kv_full_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
+    # canary-18e3ba7d
+    held = sum(tokens // page * page for tokens in lengths)
+    return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=held)
+
+
+def _kv_no_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
+    # canary-e06fc8b4
+    return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=sum(lengths))
+
+
+def _kv_shared_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
+    # canary-53a7d92e
+    held = -(-sum(lengths) // page) * page
+    return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=held)
+
+
+def _draw_kv(rng):
+    page, kv_heads = rng.choice([16, 32]), rng.choice([4, 8])
+    lengths = [page * rng.randrange(3, 90) + rng.randrange(1, page // 2) for _ in range(rng.randrange(3, 9))]
+    shape = (
+        rng.choice([24, 32, 80]),
+        kv_heads * rng.choice([4, 8]),
+        kv_heads,
+        rng.choice([64, 128]),
+        rng.choice([1, 2]),
+    )
+    return (*shape, lengths, page)
+
+
+CHECKS = [
+    Check(
+        id="q03.ledger",
+        points=3,
+        signature="saved_bytes(ops, sizes, bytes_per_element)",
+        public=[
+            (_MLP, _MLP_SIZES, 4),
+            (_ATTENTION, _attention_sizes(1000, 7000), 2),
+            (
+                [["mul", ["a", "b"], "c"], ["exp", ["c"], "e"], ["mul", ["e", "a"], "f"], ["add", ["f", "g"], "h"]],
+                {"a": 10, "b": 20, "c": 40, "e": 80, "f": 160, "g": 320, "h": 640},
+                4,
+            ),
+        ],
+        generate=_draw_ledger,
+        reference=_ledger,
+        same=EXACT,
+        insight="These few lines are what autograd's bookkeeping comes to: ask each op, and count each storage once.",
+        wrong={
+            "counted twice": (_ledger_twice, "A tensor that two ops save is counted twice. It is in memory once."),
+            "all results": (
+                _ledger_outputs,
+                "You counted the result of every op. A result is kept only if some backward pass needs it.",
+            ),
+            "inputs always": (
+                _ledger_inputs,
+                "You kept the input of softmax, ReLU and exp. Their backward pass works from the *output*.",
+            ),
+            "sums too": (
+                _ledger_adds,
+                "Additions and scalings save nothing: their derivative does not depend on their inputs.",
+            ),
+            "numbers": (_ledger_numbers, "This is in numbers. Each takes `bytes_per_element` bytes."),
+        },
+    ),
+    Check(
+        id="q03.largest-batch",
+        points=3,
+        signature="largest_batch(capacity, params, layers, d, heads, seq, vocab)",
+        public=[
+            (24 * 10**9, 124_439_808, 12, 768, 12, 1024, 50257),
+            (80 * 10**9, 1_557_611_200, 48, 1600, 25, 1024, 50257),
+            (16 * 10**9, 1_557_611_200, 48, 1600, 25, 1024, 50257),
+        ],
+        generate=_draw_batch,
+        reference=_batch,
+        same=EXACT,
+        insight="The third card cannot hold the state alone. No batch is small enough for that; Q2 has the ways out.",
+        wrong=_BATCH_WRONG,
+    ),
+    Check(
+        id="q03.checkpoint-every",
+        points=3,
+        signature="checkpoint_every(layers, checkpoint, block)",
+        public=[(96, 2, 34), (48, 10, 30), (50, 7, 16), (100, 12, 12)],
+        generate=_draw_every,
+        reference=_every,
+        same=EXACT,
+        insight="The famous √L is right only where a checkpoint is as large as what a block saves. In a transformer it is some 17 times smaller, and short groups win.",
+        wrong={
+            "root of L": (
+                _every_root,
+                "You took √L. That is the optimum where a checkpoint is as large as what one block saves; here they differ.",
+            ),
+            "every block": (
+                _every_one,
+                "You kept a checkpoint for every block. Try k = 2: half as many checkpoints, and two blocks at work.",
+            ),
+            "only checkpoints": (
+                _every_inputs_only,
+                "You counted checkpoints only. The group that runs again needs its k · block bytes too.",
+            ),
+            "upside down": (
+                _every_upside_down,
+                "The fraction stands upside down: cheap checkpoints mean *short* groups, √(layers · checkpoint / block).",
+            ),
+            "rounded down": (
+                _every_no_ceiling,
+                "The last group also has a checkpoint, even if it is short: round layers/k up.",
+            ),
+        },
+    ),
+    Check(
+        id="q03.kv-bytes",
+        points=3,
+        signature="kv_bytes(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page)",
+        public=[
+            (32, 32, 8, 128, 2, [1000], 16),
+            (80, 64, 8, 128, 1, [17, 33, 500], 16),
+            (2, 4, 2, 64, 2, [5, 5, 5], 16),
+        ],
+        generate=_draw_kv,
+        reference=_kv,
+        same=EXACT,
+        insight="Two of the faults pull in opposite directions: four times as many heads, half of the tensors. A model with two query heads to a key head would have hidden them.",
+        wrong={
+            "as given": (
+                _kv_as_given,
+                "This still computes what the given function computes. Its faults: which heads, how many tensors, how many pages.",
+            ),
+            "query heads": (
+                _kv_query_heads,
+                "The heads are still those of the queries. Only key heads have a place in the cache.",
+            ),
+            "keys only": (_kv_keys_only, "One tensor is still missing: a token has a key *and* a value."),
+            "full pages only": (
+                _kv_full_pages,
+                "The pages are still rounded down: the tokens in the last, partly filled page have no place.",
+            ),
+            "no pages": (
+                _kv_no_pages,
+                "You count tokens. The server holds whole pages, also where the last one is not full.",
+            ),
+            "shared pages": (
+                _kv_shared_pages,
+                "You rounded once for all sequences. Each sequence has pages of its own, and a last page of its own.",
+            ),
+        },
+    ),
+]
