@@ -1,41 +1,36 @@
-"""Copies between host and GPU: pageable and pinned memory, both directions, small and large, and beside computation."""
+"""Large copies between host and GPU, both ways at once, and beside computation; `host_to_device` has other sizes."""
 
 from course_lib.accounting import hardware, roofline, units
 from course_lib.experiments import calls
-from course_lib.experiments.bench import Bench
 from course_lib.experiments.charts import dots
 from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.measurements.bandwidth_staircase import binary_size
+from course_lib.experiments.measurements.host_to_device import WAYS, copy
 from course_lib.experiments.result import Column
 from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 
-LARGE = 256 * 2**20  # bytes of the large copy
-SMALL = (4096, 2**16, 2**20, 2**24)  # bytes of the others, in full runs
+SIZE = 256 * 2**20  # bytes of a copy
 PRODUCT = 12288  # side of the matrix product beside which is copied: on an H100 it takes about as long
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """Copies alone, then with a matrix product before, after and beside them."""
+    """Copies alone, then with a matrix product before, after and beside them; quick runs only repeat less."""
     dtype = main_dtype(device)
     product = roofline.matmul(PRODUCT, PRODUCT, PRODUCT, dtype)
     multiply = calls.product(PRODUCT, PRODUCT, PRODUCT, dtype)
-    copied, large = roofline.Op("copy", 0, LARGE), units.format_bytes(LARGE)
-    found = []
-    for size in (LARGE,) if quick else (*SMALL, LARGE):
-        for memory in ("pageable", "pinned"):
-            for way in ("to the GPU", "to the host"):
-                found.append(
-                    Case(
-                        f"{memory} {way}, {binary_size(size)}",
-                        f"{units.format_bytes(size)} of {memory} host memory, {way}",
-                        (roofline.Op("copy", 0, size),),
-                        build=lambda bench, size=size, memory=memory, way=way: _copy(bench, size, memory, way),
-                        expect=lambda device, size=size: _copying(device, size),
-                        facts={"bytes": size},
-                    )
-                )
+    copied, large = roofline.Op("copy", 0, SIZE), units.format_bytes(SIZE)
+    found = [
+        Case(
+            f"copy alone: {way}",
+            f"{large}, {way}",
+            (copied,),
+            build=lambda bench, way=way: copy(bench, way, SIZE),
+            expect=_copying,
+            facts={"bytes": SIZE},
+        )
+        for way in WAYS
+    ]
 
-    def beside(name, call, ops, build, expect, size=LARGE):
+    def beside(name, call, ops, build, expect, size=SIZE):
         found.append(Case(name, call, ops, build, expect=expect, facts={"bytes": size}))
 
     beside(
@@ -43,8 +38,8 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         f"{large} pinned each way, on two streams",
         (copied, copied),
         _both_ways,
-        lambda device: _copying(device, LARGE),
-        2 * LARGE,
+        _copying,
+        2 * SIZE,
     )
     beside(
         "matrix product alone",
@@ -58,7 +53,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         "copy, then product",
         f"{large} pinned to the GPU and the product, on one stream",
         (copied, product),
-        calls.one_after_another(lambda bench: _copy(bench, LARGE, "pinned", "to the GPU"), multiply),
+        calls.one_after_another(lambda bench: copy(bench, "pinned, to the GPU", SIZE), multiply),
         lambda device: _together(device, product, sum),
     )
     for memory in ("pinned", "pageable"):
@@ -72,38 +67,23 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def _copying(device: hardware.Device, size: int) -> float | None:
-    """Seconds over PCIe at its full rate; None where the link is not known, or the copy is ruled by its overhead."""
-    if "pcie" not in device.links:
-        return None
-    seconds = size / device.links["pcie"]
-    return None if seconds < 20e-6 else seconds
+def _copying(device: hardware.Device) -> float | None:
+    """Seconds of a copy over PCIe at its full rate; None where the link is not known."""
+    return SIZE / device.links["pcie"] if "pcie" in device.links else None
 
 
 def _together(device: hardware.Device, product: roofline.Op, how) -> float | None:
     """Copy and product one after another (sum) or at once (max)."""
-    copying = _copying(device, LARGE)
+    copying = _copying(device)
     return None if copying is None else how((copying, roofline.predict_seconds(product, device=device)))
 
 
 # ---------------------------------------------------------------- what is timed
 
 
-def _host(bench, size: int, memory: str):
-    tensor = Bench.on_device(bench.torch, "cpu").random(size // 4)
-    return tensor.pin_memory() if memory == "pinned" else tensor
-
-
-def _copy(bench, size: int, memory: str, way: str):
-    host, gpu = _host(bench, size, memory), bench.random(size // 4)
-    if way == "to the GPU":
-        return lambda: gpu.copy_(host, non_blocking=True)
-    return lambda: host.copy_(gpu, non_blocking=True)
-
-
 def _both_ways(bench):
     torch = bench.torch
-    up, down = (_copy(bench, LARGE, "pinned", way) for way in ("to the GPU", "to the host"))
+    up, down = (copy(bench, f"pinned, {way}", SIZE) for way in ("to the GPU", "to the host"))
     other = torch.cuda.Stream()
     torch.cuda.synchronize()
 
@@ -117,14 +97,14 @@ def _both_ways(bench):
 
 def _two_streams(bench, memory: str, multiply: calls.Build):
     torch = bench.torch
-    copy, product = _copy(bench, LARGE, memory, "to the GPU"), multiply(bench)
+    up, product = copy(bench, f"{memory}, to the GPU", SIZE), multiply(bench)
     other = torch.cuda.Stream()
     torch.cuda.synchronize()
 
     def at_once():
         product()
         with torch.cuda.stream(other):
-            copy()
+            up()
 
     return at_once
 
@@ -132,7 +112,7 @@ def _two_streams(bench, memory: str, multiply: calls.Build):
 def plot(result):
     """Predicted and measured time of each case, on a logarithmic axis."""
     times, title = result.measured, "Copies between host and GPU"
-    pageable, pinned = (times.get(f"{memory} to the GPU, {binary_size(LARGE)}") for memory in ("pageable", "pinned"))
+    pageable, pinned = (times.get(f"copy alone: {memory}, to the GPU") for memory in ("pageable", "pinned"))
     if pageable and pinned:
         title = f"Pinned memory reaches the GPU {pageable / pinned:.1f} times as fast as pageable memory"
     return dots(result, title=title, axis="time")
@@ -159,6 +139,6 @@ EXPERIMENT = Experiment(
         "Copies and products of two streams are queued again and again: the time is that of one of each, in the long "
         "run.",
         "The host stages a pageable copy through a small pinned buffer and launches nothing meanwhile.",
-        "Predicted is the full rate of PCIe in one direction, from the data sheet where the profile does not know it.",
+        "Predicted is the full rate of PCIe in one direction, as the profile measured it, else from the data sheet.",
     ),
 )

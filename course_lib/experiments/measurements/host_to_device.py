@@ -74,6 +74,6 @@ EXPERIMENT = Experiment(
     "experiments.load('host_to_device') shows recorded ones where there are any.",
     method=(
         "Memory of both sides is there and touched before; copies follow each other, and the clock waits for the last.",
-        "Predicted is the rate of PCIe in one direction, as the catalogue has it.",
+        "Predicted is the rate of PCIe in one direction, as the profile measured it, else as the catalogue has it.",
     ),
 )

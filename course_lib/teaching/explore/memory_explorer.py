@@ -226,7 +226,8 @@ def _ceiling(total: int, capacity: int) -> float:
 
 
 def _limit(capacity: int, text: str) -> Line:
-    return Line((-0.5, 1.1), (capacity, capacity), _LIMIT.format(capacity=text), label_at=0, dashed=True)
+    # as far as the bar reaches: the names of its parts stand to the right
+    return Line((-0.5, 0.32), (capacity, capacity), _LIMIT.format(capacity=text), label_at=0, dashed=True)
 
 
 _BAR = "batch {batch:,} × {seq:,} tokens"
