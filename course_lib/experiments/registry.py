@@ -14,6 +14,7 @@ NAMES = (
     "stride_access",
     "disk_stream",
     "host_to_device",
+    "memory_habits",
     "saved_tensors",
     "training_memory",
     "checkpointing",

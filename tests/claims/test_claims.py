@@ -11,6 +11,21 @@ from course_lib.teaching.card_texts import read_card
 from course_lib.teaching.docket import RULINGS, verdicts
 
 LEDGER = {
+    "q01.s000-13": "fails",  # 256 KB a multiprocessor, 1 KB a thread; 4 cycles
+    "q01.s000-14": "fails",  # a processor core's caches: 192 KB and 40 MB
+    "q01.s000-15": "fails",  # 900 GB/s are a V100's
+    "q01.s000-16": "holds-if",  # from a core; from a GPU behind PCIe
+    "q01.s000-17": "holds",  # 33 µs, 7.88 GB/s on the bus
+    "q01.s003-67": "holds",  # 125 to 650 pJ against 3.7; 401 FLOPs
+    "q01.s003-73": "holds-if",  # up to (2/3)·312e12/7.877e9 = 26,400 tokens a step
+    "q01.s004-029": "fails",  # 6 MB is a V100's
+    "q01.s004-030": "fails",  # 290 to 550, 200 to 262, 33 to 39, 4
+    "q01.s004-031": "holds",  # 19.5 and 117 TB/s
+    "q01.s004-038": "holds",  # 11.5 and 25 GB/s
+    "q01.s004-039": "holds",  # 83.3 ms, 92.6 %, 41.7 %
+    "q01.s004-041": "fails",  # a factor of 1.4 to 9
+    "q01.s004-097": "holds",  # 40 and 6 MB
+    "q01.s004-103": "fails",  # GA102: 6 MB of L2
     "q02.s003-01": "holds",  # 10e9 · 2 B = 20 GB
     "q02.s003-02": "holds",  # 13, 54 and 10 GB beside 13 GB of weights
     "q02.s003-41": "holds-if",  # 8 B a parameter: all in 16 bits, no master copy

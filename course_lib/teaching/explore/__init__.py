@@ -9,6 +9,7 @@ from course_lib.teaching.explore.controls import Choice, Flag, Number, Whole
 from course_lib.teaching.explore.frame import View, build
 from course_lib.teaching.explore.memory_explorer import memory
 from course_lib.teaching.explore.roofline_explorer import roofline
+from course_lib.teaching.explore.streaming_explorer import streaming
 from course_lib.teaching.explore.timeline_explorer import timeline
 
-__all__ = ["Choice", "Flag", "Number", "View", "Whole", "build", "memory", "roofline", "timeline"]
+__all__ = ["Choice", "Flag", "Number", "View", "Whole", "build", "memory", "roofline", "streaming", "timeline"]

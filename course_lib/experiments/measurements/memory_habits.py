@@ -1,0 +1,156 @@
+"""Pairs that compute the same and use memory differently: fresh results, blocks, order of access, number of threads."""
+
+from collections.abc import Callable
+
+from course_lib.accounting import hardware, roofline
+from course_lib.experiments import calibration, timing
+from course_lib.experiments.bench import Bench
+from course_lib.experiments.calls import Build, addition
+from course_lib.experiments.charts import dots
+from course_lib.experiments.experiment import Case, Experiment
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+
+FP32, INT64 = 4, 8  # bytes
+LINE = {"cpu": 64, "gpu": 32}  # B that memory hands out at once: a cache line, and a sector of a GPU's
+PASSES = 8
+BLOCK = 2**15  # numbers: 128 KiB, which an L2 cache holds
+SMALL = 2**16  # numbers of the addition that threads share
+CROWD = 8  # threads for each core that is there
+
+UNEQUAL = "The same sums, and not the same time: how memory is used decides"
+FRESH = "The same addition takes {factor:.1f} times as long into new memory"
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Four pairs on a processor, three on a GPU; full differs from quick in the repeats only."""
+    kind = "cpu" if device.kind == "cpu" else "gpu"
+    length = 2**24 if kind == "cpu" else 2**28
+    table, picks = 2 * length, length // 8
+    add = roofline.elementwise(length, reads=2)
+    in_order = roofline.Op("gather", 0, picks * (INT64 + 2 * FP32))
+    at_random = roofline.Op("gather", 0, picks * (INT64 + LINE[kind] + FP32))
+    blocks = length // BLOCK
+    passes = roofline.Op("passes", PASSES * length, PASSES * 2 * FP32 * length, calls=PASSES)
+    blocked = roofline.Op("passes in blocks", PASSES * length, 2 * FP32 * length, calls=PASSES * blocks)
+    gathered = f"{picks} of {table} values"
+
+    def case(name: str, call: str, op: roofline.Op, build: Build) -> Case:
+        return Case(name, call, (op,), **({"observe": _alone(build)} if kind == "cpu" else {"build": build}))
+
+    pairs = (
+        case("a + b, result reused", f"{length} numbers, out=c", add, addition(length, "fp32")),
+        case("a + b, new result", f"{length} numbers", add, _fresh_addition(length)),
+        case("gather, in order", gathered, in_order, _gather(table, picks, shuffled=False)),
+        case("gather, at random", gathered, at_random, _gather(table, picks, shuffled=True)),
+        case(f"{PASSES} passes, block by block", f"{blocks} blocks of {BLOCK}", blocked, _passes(length, BLOCK)),
+        case(f"{PASSES} passes, whole array", f"{length} numbers", passes, _passes(length, length)),
+    )
+    if kind == "gpu":
+        return pairs
+    return (
+        *pairs,
+        Case("small addition, a thread a core", f"{SMALL} numbers", observe=_threads(1), expect=_small),
+        Case(f"small addition, {CROWD} threads a core", f"{SMALL} numbers", observe=_threads(CROWD), expect=_small),
+    )
+
+
+def _fresh_addition(length: int) -> Build:
+    def build(bench: Bench):
+        a, b = bench.random(length), bench.random(length)
+        return lambda: bench.torch.add(a, b)
+
+    return build
+
+
+def _gather(table: int, picks: int, shuffled: bool) -> Build:
+    def build(bench: Bench):
+        torch = bench.torch
+        source, out = bench.random(table), bench.empty(picks)
+        order = torch.arange(picks, device=bench.on)
+        if shuffled:
+            order = torch.randint(table, (picks,), generator=bench.generator, device=bench.on)
+        return lambda: torch.index_select(source, 0, order, out=out)
+
+    return build
+
+
+def _passes(length: int, block: int) -> Build:
+    """Each block gets all its passes before the next one is touched."""
+
+    def build(bench: Bench):
+        blocks = bench.random(length).split(block)
+
+        def passes():
+            for part in blocks:
+                for _ in range(PASSES):
+                    part.mul_(1.0)
+
+        return passes
+
+    return build
+
+
+def _alone(build: Build) -> Callable[[Bench, float], list[float]]:
+    """One thread: a pair then differs in its use of memory only, not in how its threads wait for each other."""
+
+    def observe(bench: Bench, seconds: float) -> list[float]:
+        with calibration.single_thread(bench.torch), bench.torch.inference_mode():
+            return list(timing.measure(build(bench), seconds=seconds, at_least=3).values)
+
+    return observe
+
+
+def _small(device: hardware.Device) -> float:
+    """What a cache holds comes at the rate of the last cache, where the profile knows it."""
+    known = [level.bandwidth for level in device.levels.values() if level.bandwidth]
+    rate = known[-1] if known else device.memory_bandwidth
+    return device.call_overhead + roofline.elementwise(SMALL, reads=2).bytes / rate
+
+
+def _threads(for_each_core: int) -> Callable[[Bench, float], list[float]]:
+    def observe(bench: Bench, seconds: float) -> list[float]:
+        torch = bench.torch
+        before = torch.get_num_threads()
+        torch.set_num_threads(before * for_each_core)
+        try:
+            with torch.inference_mode():
+                return list(timing.measure(addition(SMALL, "fp32")(bench), seconds=seconds, at_least=3).values)
+        finally:
+            torch.set_num_threads(before)
+
+    return observe
+
+
+def plot(result):
+    """Predicted and measured time of each case, on a logarithmic axis."""
+    times = result.measured
+    title = UNEQUAL
+    if {"a + b, new result", "a + b, result reused"} <= set(times):
+        factor = times["a + b, new result"] / times["a + b, result reused"]
+        title = FRESH.format(factor=factor)
+    return dots(result, title=title, axis="time")
+
+
+EXPERIMENT = Experiment(
+    name="memory_habits",
+    question="What does it cost to use memory badly: fresh results, random order, no blocks, too many threads?",
+    columns=quantity_columns("time", "s"),
+    quantity="measured",
+    cases=cases,
+    table=rows_of_quantity,
+    predict=predicted_by_case,
+    plot=plot,
+    quick_seconds=0.1,
+    full_seconds=0.6,
+    on_gpu="sixteen times as large, without the threads",
+    method=(
+        "The two cases of a pair compute the same values; all are fp32. On a processor the first six run on one "
+        "thread, so that a pair differs in its use of memory only.",
+        "Predicted are the bytes of main memory at the full bandwidth of all cores, with one line of 64 B (on a GPU a "
+        "sector of 32 B) for each value that is gathered at random; neither the pages of new memory nor waiting "
+        "threads are in it.",
+        f"In blocks, {BLOCK} numbers get all {PASSES} passes before the next ones are touched.",
+        "The small addition is predicted at the rate of the last cache; its threads are as many as torch uses, or "
+        f"{CROWD} times as many.",
+    ),
+)

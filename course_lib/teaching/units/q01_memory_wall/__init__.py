@@ -1,0 +1,1 @@
+"""Built from lessons/q01_memory_wall; change it there."""

@@ -1,0 +1,382 @@
+"""Checks of the exercises of Q1: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+
+from math import ceil
+
+from course_lib.teaching.check import EXACT, Check
+
+# ---- q01.checkpoint ------------------------------------------------------------------------------
+
+
+def _checkpoint(params, bytes_per_parameter, rates):
+    # canary-83d53b56
+    nbytes = params * bytes_per_parameter
+    return {"one after another": sum(nbytes / rate for rate in rates), "in pieces": nbytes / min(rates)}
+
+
+def _checkpoint_bits(params, bytes_per_parameter, rates):
+    # canary-8170a494
+    return {how: 8 * seconds for how, seconds in _checkpoint(params, bytes_per_parameter, rates).items()}
+
+
+def _checkpoint_fastest(params, bytes_per_parameter, rates):
+    # canary-2598bb86
+    return _checkpoint(params, bytes_per_parameter, rates) | {"in pieces": params * bytes_per_parameter / max(rates)}
+
+
+def _checkpoint_mean(params, bytes_per_parameter, rates):
+    # canary-2fa9e34f
+    mean = sum(rates) / len(rates)
+    return _checkpoint(params, bytes_per_parameter, rates) | {"in pieces": params * bytes_per_parameter / mean}
+
+
+def _checkpoint_one_byte(params, bytes_per_parameter, rates):
+    # canary-8377894f
+    return _checkpoint(params, 1, rates)
+
+
+def _checkpoint_swapped(params, bytes_per_parameter, rates):
+    # canary-2ccb3237
+    right = _checkpoint(params, bytes_per_parameter, rates)
+    return {"one after another": right["in pieces"], "in pieces": right["one after another"]}
+
+
+def _draw_checkpoint(rng):
+    rates = [rng.randrange(1, 9) * 1e9, rng.randrange(12, 60) * 1e9, rng.randrange(300, 3000) * 1e9]
+    rng.shuffle(rates)
+    return rng.randrange(1, 400) * 10**9, rng.choice([2, 4]), rates
+
+
+# ---- q01.knees -----------------------------------------------------------------------------------
+
+
+def _longest(caches, arrays, bytes_per_number, kib_bytes=1024):
+    # canary-5ae3bbab
+    return [kib * kib_bytes * copies // (arrays * bytes_per_number) for kib, copies in caches]
+
+
+def _longest_one_copy(caches, arrays, bytes_per_number):
+    # canary-1ab426f6
+    return _longest([[kib, 1] for kib, _ in caches], arrays, bytes_per_number)
+
+
+def _longest_one_array(caches, arrays, bytes_per_number):
+    # canary-1b30a0d6
+    return _longest(caches, 1, bytes_per_number)
+
+
+def _longest_thousand(caches, arrays, bytes_per_number):
+    # canary-578fd279
+    return _longest(caches, arrays, bytes_per_number, kib_bytes=1000)
+
+
+def _longest_in_bytes(caches, arrays, bytes_per_number):
+    # canary-d0499380
+    return _longest(caches, arrays, 1)
+
+
+def _longest_rounded_up(caches, arrays, bytes_per_number):
+    # canary-747b5653
+    return [ceil(kib * 1024 * copies / (arrays * bytes_per_number)) for kib, copies in caches]
+
+
+def _longest_all_levels(caches, arrays, bytes_per_number):
+    # canary-9aec32c5
+    sums = [sum(kib * copies for kib, copies in caches[: n + 1]) for n in range(len(caches))]
+    return [kib * 1024 // (arrays * bytes_per_number) for kib in sums]
+
+
+def _draw_knees(rng):
+    cores = rng.choice([2, 4, 6, 8, 10])
+    l1, l2, l3 = rng.choice([32, 48]), rng.choice([256, 512, 1024, 1280, 2048]), 1024 * rng.choice([8, 16, 20, 32, 64])
+    return [[l1, cores], [l2, cores], [l3, 1]], rng.choice([3, 7]), rng.choice([2, 4, 8])
+
+
+# ---- q01.sectors ---------------------------------------------------------------------------------
+
+
+def _sectors(stride, bytes_per_number, offset, sector=32):
+    # canary-1aed75a5
+    return len({(offset + lane * stride * bytes_per_number) // sector for lane in range(32)})
+
+
+def _sectors_of_128(stride, bytes_per_number, offset):
+    # canary-5bea0ad7
+    return _sectors(stride, bytes_per_number, offset, sector=128)
+
+
+def _sectors_no_offset(stride, bytes_per_number, offset):
+    # canary-c0b11a9c
+    return _sectors(stride, bytes_per_number, 0)
+
+
+def _sectors_no_stride(stride, bytes_per_number, offset):
+    # canary-0ca6f4a1
+    return _sectors(1, bytes_per_number, offset)
+
+
+def _sectors_of_numbers(stride, bytes_per_number, offset):
+    # canary-ee2ee9d7
+    return _sectors(stride, 1, offset)
+
+
+def _sectors_excess(stride, bytes_per_number, offset):
+    # canary-1d229b5a
+    return _sectors(stride, bytes_per_number, offset) / bytes_per_number
+
+
+_SECTORS_WRONG = (
+    _sectors_of_128,
+    _sectors_no_offset,
+    _sectors_no_stride,
+    _sectors_of_numbers,
+    _sectors_excess,
+)
+
+
+def _draw_sectors(rng):
+    """A draw in which each of the slips shows."""
+    while True:
+        size = rng.choice([2, 4, 8])
+        stride, offset = rng.randrange(2, 16), size * rng.randrange(1, 32 // size)
+        right = _sectors(stride, size, offset)
+        if all(wrong(stride, size, offset) != right for wrong in _SECTORS_WRONG):
+            return stride, size, offset
+
+
+# ---- q01.transpose -------------------------------------------------------------------------------
+
+
+def _gain(bytes_per_number, line, tile):
+    # canary-f1d6b5ad
+    return (bytes_per_number / line + 1) * tile / (2 * ceil(tile * bytes_per_number / line))
+
+
+def _gain_writes_only(bytes_per_number, line, tile):
+    # canary-d09407fa
+    return tile / ceil(tile * bytes_per_number / line)
+
+
+def _gain_any_tile(bytes_per_number, line, tile):
+    # canary-ed31bf96
+    return (bytes_per_number / line + 1) * line / (2 * bytes_per_number)
+
+
+def _gain_reading_unharmed(bytes_per_number, line, tile):
+    # canary-1f1e7397
+    share = bytes_per_number / line
+    return (share + 1) / (share + ceil(tile * bytes_per_number / line) / tile)
+
+
+def _gain_upside_down(bytes_per_number, line, tile):
+    # canary-6c354e5d
+    return 1 / _gain(bytes_per_number, line, tile)
+
+
+def _draw_transpose(rng):
+    size, line = rng.choice([1, 2, 4]), rng.choice([64, 128])
+    whole = line // size  # numbers of a line; a smaller tile, so that its size matters
+    return size, line, rng.choice([tile for tile in (2, 4, 8, 16) if tile < whole])
+
+
+# ---- q01.report ----------------------------------------------------------------------------------
+
+
+def _report(numbers, bytes_per_number, seconds, cache_bytes, arrays=3, giga=1e9, of=3):
+    """arrays: counted as moved. giga: bytes of a GB. of: arrays that have to fit into the cache."""
+    # canary-8ade4403
+    size = numbers * bytes_per_number
+    level = "memory" if of * size > cache_bytes else "cache"
+    return {"bytes": arrays * size, "gb_per_s": arrays * size / seconds / giga, "level": level}
+
+
+def _report_as_given(numbers, bytes_per_number, seconds, cache_bytes):
+    # canary-14d45685
+    return _report(numbers, bytes_per_number, seconds, cache_bytes, arrays=2, giga=2**30, of=1)
+
+
+def _report_two_arrays(numbers, bytes_per_number, seconds, cache_bytes):
+    # canary-aa8f3312
+    return _report(numbers, bytes_per_number, seconds, cache_bytes, arrays=2)
+
+
+def _report_two_arrays_fit(numbers, bytes_per_number, seconds, cache_bytes):
+    # canary-ee8dd5c5
+    return _report(numbers, bytes_per_number, seconds, cache_bytes, of=2)
+
+
+def _report_gib(numbers, bytes_per_number, seconds, cache_bytes):
+    # canary-4434ec6e
+    return _report(numbers, bytes_per_number, seconds, cache_bytes, giga=2**30)
+
+
+def _report_one_array_fits(numbers, bytes_per_number, seconds, cache_bytes):
+    # canary-9865f557
+    return _report(numbers, bytes_per_number, seconds, cache_bytes, of=1)
+
+
+def _draw_report(rng):
+    """The cache holds two of the arrays and not three."""
+    numbers, size = rng.randrange(100_000, 9_000_000), rng.choice([2, 4, 8])
+    cache = int(numbers * size * rng.uniform(2.1, 2.9))
+    return numbers, size, 3 * numbers * size / (rng.randrange(20, 300) * 1e9), cache
+
+
+CHECKS = [
+    Check(
+        id="q01.checkpoint",
+        points=2,
+        signature="load_seconds(params, bytes_per_parameter, rates)",
+        public=[
+            (70_000_000_000, 2, [7e9, 24e9, 1555e9]),
+            (7_000_000_000, 4, [3.35e12, 63e9, 2.5e9]),
+        ],
+        generate=_draw_checkpoint,
+        reference=_checkpoint,
+        insight="The slowest place is so much slower than the others that the two ways hardly differ: buy a faster drive, or more of them, before you tune the hand-over.",
+        wrong={
+            "bits": (_checkpoint_bits, "Eight times too long: the rates are in bytes a second, not in bits."),
+            "the fastest": (
+                _checkpoint_fastest,
+                "In pieces, you let the fastest place decide. The pieces queue up in front of the slowest.",
+            ),
+            "the mean rate": (
+                _checkpoint_mean,
+                "In pieces, you took the mean of the rates. A chain is as fast as its slowest link; the others wait.",
+            ),
+            "bytes forgotten": (
+                _checkpoint_one_byte,
+                "You counted one byte a parameter; each has `bytes_per_parameter`.",
+            ),
+            "swapped": (
+                _checkpoint_swapped,
+                "The two values have changed places: as a whole, the times add up; in pieces, only the slowest remains.",
+            ),
+        },
+    ),
+    Check(
+        id="q01.knees",
+        points=3,
+        signature="longest_arrays(caches, arrays, bytes_per_number)",
+        public=[
+            ([[48, 2], [1024, 2], [32768, 1]], 3, 4),
+            ([[32, 8], [512, 8], [16384, 1]], 3, 8),
+            ([[64, 4], [4096, 1]], 5, 2),
+        ],
+        generate=_draw_knees,
+        reference=_longest,
+        same=EXACT,
+        insight="Multiply by the arrays and their bytes again and compare with the working sets at which your own staircase bends.",
+        wrong={
+            "one copy": (
+                _longest_one_copy,
+                "You counted one cache of each level. Each core works on its own part of the arrays, so the copies add up.",
+            ),
+            "one array": (
+                _longest_one_array,
+                "You let a single array fill the cache. All arrays have to fit together.",
+            ),
+            "KB for KiB": (_longest_thousand, "You took 1000 bytes for a KiB; caches come in KiB of 1024 bytes."),
+            "in bytes": (
+                _longest_in_bytes,
+                "This is a number of bytes. Asked is how many numbers an array has, of `bytes_per_number` bytes each.",
+            ),
+            "rounded up": (
+                _longest_rounded_up,
+                "Rounded up, the arrays are just too long for the cache. Round down.",
+            ),
+            "levels added up": (
+                _longest_all_levels,
+                "You added the levels up. The exercise treats each by itself: many caches keep copies of what the nearer ones hold.",
+            ),
+        },
+    ),
+    Check(
+        id="q01.sectors",
+        points=3,
+        signature="sectors_per_request(stride, bytes_per_number, offset)",
+        public=[(1, 4, 0), (1, 4, 16), (2, 4, 0), (32, 4, 0), (0, 4, 8), (3, 8, 8), (5, 2, 30)],
+        generate=_draw_sectors,
+        reference=_sectors,
+        same=EXACT,
+        insight="For 4-byte numbers without an offset it is min(32, 4·stride): 4 is ideal. An array that begins in the middle of a sector costs a fifth one.",
+        wrong={
+            "lines of 128": (
+                _sectors_of_128,
+                "You counted pieces of 128 bytes. Memory answers in sectors of 32.",
+            ),
+            "no offset": (
+                _sectors_no_offset,
+                "The array does not begin at the beginning of a sector: `offset` shifts all threads.",
+            ),
+            "no stride": (
+                _sectors_no_stride,
+                "This is right for neighbouring numbers only. With a stride the numbers lie further apart.",
+            ),
+            "numbers for bytes": (
+                _sectors_of_numbers,
+                "You divided a number's index by 32. A sector has 32 bytes, and a number `bytes_per_number` of them.",
+            ),
+            "relative to the ideal": (
+                _sectors_excess,
+                "You divided by the ideal. Profilers report the sectors themselves, and their ideal for 4-byte loads is 4, not 1.",
+            ),
+        },
+    ),
+    Check(
+        id="q01.transpose",
+        points=4,
+        signature="transpose_gain(bytes_per_number, line, tile)",
+        public=[(4, 64, 16), (4, 64, 4), (4, 64, 64), (8, 64, 32), (2, 128, 8)],
+        generate=_draw_transpose,
+        reference=_gain,
+        insight="From the tile on that fills a line, a larger one gains nothing more: (1 + numbers of a line) ÷ 2, which is 8.5 for fp32 and lines of 64 bytes.",
+        wrong={
+            "writes only": (
+                _gain_writes_only,
+                "You counted the lines of the transpose only. The reading is the same matrix's other half: it costs lines in both ways of copying.",
+            ),
+            "any tile": (
+                _gain_any_tile,
+                "This is the gain of a tile that fills whole lines. A smaller tile uses a part of each line that it fetches.",
+            ),
+            "reading unharmed": (
+                _gain_reading_unharmed,
+                "In tiles, the reading is cut as well: a row of a small tile uses a part of its line, and the line comes again for the next tile.",
+            ),
+            "upside down": (_gain_upside_down, "This is below 1: you divided the tiles' lines by the others."),
+        },
+    ),
+    Check(
+        id="q01.report",
+        points=3,
+        signature="bandwidth_report(numbers, bytes_per_number, seconds, cache_bytes)",
+        public=[
+            (4_000_000, 4, 1e-3, 32 * 2**20),
+            (67_108_864, 4, 22e-3, 32 * 2**20),
+            (4_000_000, 4, 1e-3, 20 * 2**20),
+            (100_000, 2, 4e-6, 2**20),
+        ],
+        generate=_draw_report,
+        reference=_report,
+        insight="With all three repaired, the first case is an honest 48 GB/s from memory. As given it claimed 30 from a cache: wrong three times, and not even in the same direction.",
+        wrong={
+            "as given": (
+                _report_as_given,
+                "This still computes what the given function computes. One fault is in the bytes, one in a unit, one in what has to fit.",
+            ),
+            "two arrays": (
+                _report_two_arrays,
+                "The bytes are still those of two arrays. An addition reads two and writes a third.",
+            ),
+            "GiB": (_report_gib, "The unit is still a GiB, 2³⁰ bytes. A GB is 10⁹."),
+            "one array fits": (
+                _report_one_array_fits,
+                "The level still looks at one array. All that is touched in a repeat has to fit: three arrays.",
+            ),
+            "two arrays fit": (
+                _report_two_arrays_fit,
+                "The level looks at two arrays. What is written takes its place in the cache as well.",
+            ),
+        },
+    ),
+]
