@@ -113,7 +113,8 @@ def lesson_notebooks(root: Path) -> dict[str, nbformat.NotebookNode]:
     notebooks = {}
     for folder in units(root):
         page = read_page(folder / "lesson.md", root)
-        notebooks[folder.name] = notebook(page, {**_course(page), "hash": folder_hash(folder)})
+        reads = page.front["course"].get("reads", ())
+        notebooks[folder.name] = notebook(page, {**_course(page), "hash": folder_hash(folder, reads)})
     return notebooks
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,12 +73,14 @@ def files(folder: Path) -> list[Path]:
     )
 
 
-def folder_hash(folder: Path) -> str:
-    """A short hash of the names and contents of all files of a unit."""
+def folder_hash(folder: Path, reads: Iterable[str] = ()) -> str:
+    """A short hash of the names and contents of all files of a unit, and of the files called `reads` of all units."""
     digest = hashlib.sha256()
-    for path in files(folder):
+    others = sorted(path for name in reads for path in folder.parent.glob(f"*/{name}"))
+    for path in [*files(folder), *others]:
         content = path.read_bytes()
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode() + content)
+        name = path.relative_to(folder if path.is_relative_to(folder) else folder.parent)
+        digest.update(f"{name.as_posix()}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:16]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tools import build as builder
 from tools.build import BuildError, build, derived, lesson_notebooks, private
-from tools.source import to_bytes
+from tools.source import folder_hash, to_bytes
 
 
 def snapshot(root):
@@ -205,3 +205,13 @@ def test_where_cards_and_verdicts_are_shown():
     ]
     found = builder.cells_by_call(nbformat.v4.new_notebook(cells=cells))
     assert found == {"q99.one": "first", "q99.two": "again", "verdicts": "table"}
+
+
+def test_a_unit_that_reads_all_cards_is_stale_when_any_of_them_changes(tmp_path):
+    for unit in ("q01_one", "q02_two"):
+        (tmp_path / unit).mkdir()
+        (tmp_path / unit / "cards.toml").write_text(unit)
+    alone, reading = folder_hash(tmp_path / "q01_one"), folder_hash(tmp_path / "q01_one", ["cards.toml"])
+    (tmp_path / "q02_two" / "cards.toml").write_text("another card")
+    assert folder_hash(tmp_path / "q01_one") == alone
+    assert folder_hash(tmp_path / "q01_one", ["cards.toml"]) != reading
