@@ -9,6 +9,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+NO_RECORD = "no record was found from here; change into your copy of the course (my_course) and run this again."
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `course ARGV` and return the exit code."""
@@ -131,6 +133,8 @@ def _progress(arguments) -> int:
     from course_lib.teaching.record import Record, find
 
     start = None if find() else my_course.copy_folder()
+    if find(start) is None:
+        raise ValueError(NO_RECORD)
     if arguments.export:
         print(exchange.export(Record.open(start), arguments.export, arguments.force))
     elif arguments.merged:

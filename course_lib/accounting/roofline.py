@@ -100,7 +100,7 @@ def place(*, flops, bytes, device, dtype) -> Place:
         derivation=_PLACE_DERIVATION,
         values={"F": flops, "M": bytes, "P": peak, "W": bandwidth},
         symbols=_PLACE_SYMBOLS,
-        assumptions=("Compute and traffic overlap perfectly, both at data-sheet rate.",),
+        assumptions=("Compute and traffic overlap perfectly, both at the rates of the device.",),
         omitted=("The framework call itself.",),
     )
 

@@ -45,8 +45,8 @@ SILENT = (
     "and then this one: what you typed comes back."
 )
 STOPPED = (
-    "The kernel of this card was stopped or restarted, so nothing was committed. Run the first cell and then this one: "
-    "what you typed comes back."
+    "The kernel was stopped or restarted, so this click did nothing. What you committed is kept. Run the first cell, "
+    "then this one: what you typed comes back."
 )
 COMPUTING = "Computing the answer…"
 FAILED = "The answer cannot be computed here ({reason}). Your guess is kept; reveal again later."

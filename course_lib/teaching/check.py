@@ -168,8 +168,8 @@ class _Attempt:
     def _differs(self, one: Answer, again: Answer) -> CheckResult | None:
         """What to say where two calls with one input gave two answers of the right form."""
         want = self.expected[0]
-        if form_fault(one.value, want) or self._near(again.value, one.value):
-            return None
+        if form_fault(one.value, want) or form_fault(again.value, again.value) or self._near(again.value, one.value):
+            return None  # infinity and NaN are near nothing, not even themselves
         values = {"call": self._call(0), "got": short(one.value), "again": short(again.value)}
         return self._result("wrong", ["differs", "keeps"], **values)
 

@@ -17,7 +17,9 @@ from course_lib.teaching import record as records
 from course_lib.teaching.record import SCHEMA, NewerSchemaError, Record
 
 EXPORTED = "{number} events of {where} are in {file} now."
-IMPORTED = "{new} of the {number} events in {file} are added to {where}; the others were there already."
+IMPORTED = "All {number} events in {file} are added to {where}."
+IMPORTED_SOME = "{new} of the {number} events in {file} are added to {where}; the others were there already."
+IMPORTED_NONE = "Nothing new: all {number} events in {file} are in {where} already."
 
 SUFFIX = "{file} must end in .json (everything; can be imported again) or in .csv (a table for a spreadsheet)."
 EXISTS = "{file} exists already and is left as it is. Give another name, or add --force to replace it."
@@ -87,7 +89,9 @@ def merge(record: Record, file: Path | str) -> str:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ValueError(NOT_WRITTEN.format(file=record.path, reason=reason)) from None
-    return IMPORTED.format(new=new, number=len(theirs["events"]), file=path, where=record.path)
+    number = len(theirs["events"])
+    line = IMPORTED if new == number else IMPORTED_SOME if new else IMPORTED_NONE
+    return line.format(new=new, number=number, file=path, where=record.path)
 
 
 def table(events: Sequence[Mapping[str, Any]]) -> str:

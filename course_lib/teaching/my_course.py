@@ -117,7 +117,9 @@ def lab(target: Path, args: Sequence[str] = ()) -> tuple[list[str], dict[str, st
     """The command and the environment that open JupyterLab on a copy. The user's own settings win over ours."""
     # The default URL, and not a file to open: that one JupyterLab forgets with --no-browser.
     opened = [f"--ServerApp.root_dir={target}", f"--LabApp.default_url=/lab/tree/{START}"]
-    command = [sys.executable, "-m", "jupyter", "lab", *opened, *args]
+    # A shell of its own choice would be a login shell wherever no terminal is behind us, and that one forgets the PATH.
+    shell = f"--ServerApp.terminado_settings={{'shell_command': [{os.environ.get('SHELL') or 'sh'!r}]}}"
+    command = [sys.executable, "-m", "jupyter", "lab", *opened, *([shell] if os.name == "posix" else []), *args]
     settings = [str(SETTINGS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
     # So that `course` and `python` in JupyterLab's terminals are the ones that run it.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])

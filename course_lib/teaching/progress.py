@@ -23,6 +23,7 @@ FAR = 1.0  # decades; a first guess further off is worth a second look
 WRONG_BUT_SURE = 1.5  # how many decades of surprise a wrong choice is worth that the learner was very sure of
 TITLE = 100  # characters of a question that stand for it
 
+CLAIM = "Claim: “{claim}”"
 TOO_HIGH = "Your first guess, {guess}, was {factor} times too high."
 TOO_LOW = "Your first guess, {guess}, was {factor} times too low."
 SURE_AND_WRONG = "You were very sure of an answer that is not right."
@@ -233,7 +234,8 @@ def _card(id: str) -> Card | None:
 
 def _question(id: str) -> str:
     card = _card(id)
-    return textwrap.shorten(markup.plain(card.prompt), TITLE, placeholder=" …") if card else id
+    text = textwrap.shorten(markup.plain(card.prompt), TITLE, placeholder=" …") if card else id
+    return CLAIM.format(claim=text) if card and card.kind == "claim" else text
 
 
 def _shown(id: str, guess: Mapping[str, Any]) -> str:

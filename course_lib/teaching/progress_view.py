@@ -16,7 +16,7 @@ EMPTY = (
     "from then on you see here how far off your guesses were."
 )
 SUMMARY = "You have revealed {revealed} of {cards} cards and solved {solved} of {exercises} exercises."
-HALF = "Half of your first guesses were within a factor of {factor} of the answer ({decades:.2f} decades)."
+HALF = "Half of your first guesses at a number were within a factor of {factor} of the answer ({decades:.2f} decades)."
 STRIP = (
     "First guesses at a number: {total}. Within a factor of two: {close}; within ten: {near}; further off: {far}. "
     "Too low: {low}; too high: {high}."
@@ -45,6 +45,7 @@ STYLE = """<style>
 .course-progress caption { text-align: left; padding-bottom: 4px; color: inherit; white-space: nowrap; }
 .course-progress tbody tr { background: none !important; }
 .course-progress td { white-space: nowrap; }
+.course-progress tbody th { min-width: 16em; }
 .course-progress th, .course-progress td { text-align: left !important; font-weight: normal; padding: 3px 16px 3px 0;
   border-bottom: 1px solid var(--jp-border-color2, #bdbdbd); background: none; }
 .course-progress thead th, .course-progress .part tr:first-child > * { font-weight: 600; }

@@ -1,6 +1,6 @@
-"""Reading a number as a learner types it into a card: "3e9", "1/3", "1,000", "3 GiB", "3 million", "５０％".
+"""Reading a number as a learner types it into a card: "3e9", "2*10^9", "1/3", "1,000", "3 GiB", "3 million", "５０％".
 
-A comma groups thousands. Units are the card's own, the same unit under another prefix, or none.
+A comma or a space groups thousands. Units are the card's own, the same unit under another prefix, or none.
 """
 
 import math
@@ -16,6 +16,9 @@ NOT_ABOVE_ZERO = "“{typed}” is not above zero; the answer of this card is."
 # What a Chinese keyboard types in its full-width mode, and signs that look like the ones meant.
 _SIGNS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _SIGNS |= {ord(sign): ord(meant) for sign, meant in {"\u3000": " ", "。": ".", "−": "-", "÷": "/", "μ": "µ"}.items()}
+_SIGNS |= {ord(space): ord(" ") for space in "\u00a0\u202f\u2009"}  # as tables group their thousands
+_GROUPS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?: \d{3})+(?![\d,])")
+_POWER = re.compile(r"(?<![\d.,])(?:([\d.]+) ?[*×·x] ?)?10 ?\^ ?([+-]?\d+)")
 
 _NUMBER = r"[+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:[eE][+-]?\d+)?"
 _TYPED = re.compile(
@@ -52,7 +55,8 @@ def parse_number(typed: str, unit: str = "", scale: str = "log") -> float:
     ValueError with one line that says what the box reads.
     """
     typed = typed.strip()
-    text = typed.translate(_SIGNS).strip()
+    text = _GROUPS.sub(lambda found: found[0].replace(" ", ""), typed.translate(_SIGNS).strip())
+    text = _POWER.sub(lambda found: f"{found[1] or 1}e{found[2]}", text)
     for sign in _BEFORE.get(unit, ()):
         text = text.removeprefix(sign).lstrip()
     match = _TYPED.fullmatch(text)

@@ -36,6 +36,12 @@ def _bytes_no_gradient(weight_bits, grad_bits, master, moments, moment_bits):
     return _bytes(weight_bits, 0, master, moments, moment_bits)
 
 
+def _bytes_one_scale(weight_bits, grad_bits, master, moments, moment_bits):
+    # canary-c944c34e
+    scale = 4 / 2048 if moment_bits == 8 else 0
+    return (weight_bits + grad_bits) / 8 + 4 * bool(master) + moments * moment_bits / 8 + scale
+
+
 def _draw_bytes(rng):
     """A recipe in which every wrong answer differs from the right one: with a master weight and two 8-bit moments."""
     return rng.choice([16, 32]), rng.choice([8, 16, 24, 32]), True, rng.choice([2, 3, 4]), 8
@@ -87,6 +93,16 @@ def _largest_always_divided(card_gb, reserve, activations_gb, ranks):
     return [ranks * (card_gb * (1 - reserve) - activations_gb) / 16] * 4
 
 
+def _largest_reserve_of_rest(card_gb, reserve, activations_gb, ranks):
+    # canary-48a56490
+    return _by_stage(card_gb - activations_gb, reserve, 0, ranks)
+
+
+def _largest_reserve_of_contents(card_gb, reserve, activations_gb, ranks):
+    # canary-5d738213
+    return _by_stage(card_gb / (1 + reserve), 0, activations_gb, ranks)
+
+
 def _draw_largest(rng):
     card = rng.choice([16, 24, 32, 40, 48, 80, 141])
     return card, rng.choice([0.05, 0.1, 0.15, 0.2]), card * rng.choice([0.1, 0.2, 0.25]), rng.choice([4, 8, 16, 64])
@@ -95,11 +111,11 @@ def _draw_largest(rng):
 # ---- q02.offloaded-step --------------------------------------------------------------------------
 
 
-def _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, travels=4, touched=28):
+def _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, travels=4, touched=28, waits=max):
     # canary-5e0b9a47
     copies = params * travels / (bus_gb_per_s * 1e9)
-    adam = params * touched / (ram_gb_per_s * 1e9)
-    return {"copies": copies, "adam": adam, "step": gpu_seconds + max(copies, adam)}
+    adam = [params * touched / (ram * 1e9) for ram in ram_gb_per_s]
+    return {"copies": copies, "adam": adam, "step": [gpu_seconds + waits(copies, one) for one in adam]}
 
 
 def _offloaded(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
@@ -124,27 +140,31 @@ def _offloaded_adam_read_only(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
 
 def _offloaded_sum(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
     # canary-47a8e3d0
-    found = _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)
-    return {**found, "step": gpu_seconds + found["copies"] + found["adam"]}
+    return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, waits=lambda copies, adam: copies + adam)
 
 
 def _offloaded_copies_only(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
     # canary-db2590f6
-    found = _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)
-    return {**found, "step": gpu_seconds + found["copies"]}
+    return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, waits=lambda copies, adam: copies)
+
+
+def _offloaded_adam_only(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
+    # canary-64d1ef77
+    return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, waits=lambda copies, adam: adam)
 
 
 def _offloaded_all_overlap(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
     # canary-1f6487bc
     found = _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)
-    return {**found, "step": max(gpu_seconds, found["copies"], found["adam"])}
+    return {**found, "step": [max(gpu_seconds, found["copies"], adam) for adam in found["adam"]]}
 
 
 def _draw_offloaded(rng):
-    """Adam on the host takes longer than the copies in every draw, and both are of the order of the GPU's time."""
+    """A host on which Adam takes longer than the copies, and one on which the copies take longer, in either order."""
     params = rng.randrange(1, 40) * 1_000_000_000
-    bus, ram = rng.choice([12, 24, 48]), rng.choice([40, 60, 80])
-    return params, round(params * rng.uniform(0.1, 0.5) * 1e-9, 2), bus, ram
+    bus, hosts = rng.choice([12, 24, 48]), [rng.choice([40, 60, 80]), rng.choice([400, 500])]
+    rng.shuffle(hosts)
+    return params, round(params * rng.uniform(0.1, 0.5) * 1e-9, 2), bus, hosts
 
 
 # ---- q02.offload-plan ----------------------------------------------------------------------------
@@ -204,6 +224,10 @@ CHECKS = [
                 _bytes_no_scales,
                 "The scales of the 8-bit moments are missing: 4 bytes for each block of 2048 numbers.",
             ),
+            "one scale": (
+                _bytes_one_scale,
+                "The 8-bit moments share one scale. Each of them has its own blocks, and each block its own scale.",
+            ),
             "gradient missing": (_bytes_no_gradient, "The gradient is missing: it exists for each parameter as well."),
         },
     ),
@@ -229,6 +253,14 @@ CHECKS = [
                 "You count 12 bytes a parameter. The optimizer keeps 12 by itself: a master weight and two moments of 4 bytes.",
             ),
             "no reserve": (_largest_no_reserve, "The reserve is missing: that fraction of each card must stay free."),
+            "reserve of the rest": (
+                _largest_reserve_of_rest,
+                "You subtract the activations first and reserve a fraction of what is left. It is a fraction of the whole card: subtract them after it.",
+            ),
+            "reserve of the contents": (
+                _largest_reserve_of_contents,
+                "You divide by 1 + reserve: that reserves a fraction of the contents. It is a fraction of the card: multiply by 1 − reserve.",
+            ),
             "activations shared": (
                 _largest_activations_shared,
                 "You divided the activations by the ranks. Each card holds those of its own sequences whole.",
@@ -243,10 +275,10 @@ CHECKS = [
         id="q02.offloaded-step",
         points=3,
         signature="offloaded_step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)",
-        public=[(10e9, 4.0, 24, 100), (7e9, 1.5, 12, 60), (13e9, 2.0, 24, 50)],
+        public=[(10e9, 4.0, 24, [100, 400]), (7e9, 1.5, 12, [400, 60]), (13e9, 2.0, 24, [50])],
         generate=_draw_offloaded,
         reference=_offloaded,
-        insight="Ten billion parameters: 1.67 s of copies hide behind 2.8 s of Adam. The host's memory is the bottleneck, not the bus.",
+        insight="Ten billion parameters: 1.67 s of copies hide behind 2.8 s of Adam where the host's memory does 100 GB/s. Where it does 400, 0.7 s of Adam hide behind the copies: the bus decides.",
         wrong={
             "states travel": (
                 _offloaded_states_travel,
@@ -266,7 +298,11 @@ CHECKS = [
             ),
             "Adam forgotten": (
                 _offloaded_copies_only,
-                "Your step waits for the copies only. Adam on the host takes time too, and here it takes longer.",
+                "Your step waits for the copies only. Adam on the host takes time too, and on a host with slow memory it takes longer.",
+            ),
+            "copies forgotten": (
+                _offloaded_adam_only,
+                "Your step waits for Adam only. The copies take time too, and beside fast memory they take longer.",
             ),
             "all overlap": (
                 _offloaded_all_overlap,

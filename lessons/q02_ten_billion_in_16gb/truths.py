@@ -10,7 +10,8 @@ PARAMETERS = 10_000_000_000
 CARD = 16e9  # bytes
 
 
-def how_many_cards(billions: int, gigabytes: int) -> int:
+def how_many_cards(billions: int, gigabytes: int, weights: int, grads: int, eight: int, twelve: int) -> int:
+    """The last four are wrong answers that the card's slips name."""
     return ceil(int(memory.model_state(billions * 1e9, "mixed-adamw")) / (gigabytes * 1e9))
 
 
@@ -27,7 +28,8 @@ def one_trick() -> str:
     return fits
 
 
-def offloaded_step(bus: int, ram: int) -> float:
+def offloaded_step(bus: int, ram: int, shorter: str, which: str, added: str, states: str, one_way: str) -> float:
+    """From `shorter` on they are wrong answers that the card's slips name."""
     copies = (2 + 2) * PARAMETERS / (bus * 1e9)  # gradients down, weights up
     adam = 28 * PARAMETERS / (ram * 1e9)
     return max(copies, adam)

@@ -50,6 +50,18 @@ def _ledger_numbers(ops, sizes, bytes_per_element):
     return sum(sizes[name] for name in set(_asked(ops)))
 
 
+def _ledger_no_gelu(ops, sizes, bytes_per_element):
+    # canary-5c1e90ab
+    names = set(_asked(ops, of_inputs=("linear", "layer_norm", *_BOTH)))
+    return bytes_per_element * sum(sizes[name] for name in names)
+
+
+def _ledger_gelu_output(ops, sizes, bytes_per_element):
+    # canary-e94d27f6
+    names = set(_asked(ops, of_inputs=("linear", "layer_norm", *_BOTH), of_output=(*_OUTPUT, "gelu")))
+    return bytes_per_element * sum(sizes[name] for name in names)
+
+
 _MLP = [
     ["layer_norm", ["x"], "n"],
     ["linear", ["n"], "up"],
@@ -58,6 +70,17 @@ _MLP = [
     ["add", ["x", "down"], "y"],
 ]
 _MLP_SIZES = {"x": 1000, "n": 1000, "up": 4000, "r": 4000, "down": 1000, "y": 1000}
+_GATED = [  # half of what goes up is a gate
+    ["layer_norm", ["x"], "n"],
+    ["linear", ["n"], "up"],
+    ["linear", ["n"], "gate"],
+    ["gelu", ["gate"], "g"],
+    ["mul", ["g", "up"], "m"],
+    ["linear", ["m"], "down"],
+    ["relu", ["down"], "r"],
+    ["add", ["x", "r"], "y"],
+]
+_GATED_SIZES = dict.fromkeys(("x", "n", "down", "r", "y"), 1000) | dict.fromkeys(("up", "gate", "g", "m"), 3000)
 _ATTENTION = [
     ["linear", ["x"], "qkv"],
     ["matmul", ["q", "k"], "scores"],
@@ -75,12 +98,12 @@ def _attention_sizes(x, scores):
 
 
 def _draw_ledger(rng):
-    """Attention and an MLP in a row, with sizes of their own."""
+    """Attention and a gated MLP in a row, with sizes of their own."""
     x, scores = rng.randrange(1000, 9000), rng.randrange(10_000, 90_000)
-    mlp = [[op, [f"{name}2" for name in inputs], f"{output}2"] for op, inputs, output in _MLP]
-    mlp[2][0] = rng.choice(["relu", "exp"])
+    mlp = [[op, [f"{name}2" for name in inputs], f"{output}2"] for op, inputs, output in _GATED]
+    mlp[6][0] = rng.choice(["relu", "exp"])
     join = [["scale", ["y"], "x2"]]
-    sizes = _attention_sizes(x, scores) | {f"{name}2": size * x // 1000 for name, size in _MLP_SIZES.items()}
+    sizes = _attention_sizes(x, scores) | {f"{name}2": size * x // 1000 for name, size in _GATED_SIZES.items()}
     return _ATTENTION + join + mlp, sizes, rng.choice([2, 4])
 
 
@@ -123,15 +146,26 @@ def _batch_rounded_up(*arguments):
     return _batch(*arguments) + 1
 
 
+def _batch_exact(capacity, params, layers, d, heads, seq, vocab):
+    # canary-2b7ac8e3
+    sequence = layers * (34 * seq * d + 5 * heads * seq**2) + 12 * seq * vocab
+    return (capacity - 16 * params) / sequence
+
+
+def _batch_not_rounded(*arguments):
+    # canary-d8f36015
+    return max(0, _batch_exact(*arguments))
+
+
 def _draw_batch(rng):
-    """A model and a device on which all the answers differ; the right one from 4 to some hundreds."""
+    """A model and a device on which no wrong answer is right; the right one from 4 to some hundreds."""
     while True:
         layers, d = rng.choice([12, 24, 32]), rng.choice([768, 1024, 2048])
         heads, seq, vocab = d // 64, rng.choice([512, 1024, 2048]), rng.choice([32000, 50257])
         params = 12 * layers * d * d + vocab * d
         arguments = (rng.randrange(20, 160) * 10**9, params, layers, d, heads, seq, vocab)
-        answers = [_batch(*arguments), *(wrong(*arguments) for wrong, _ in _BATCH_WRONG.values())]
-        if answers[0] >= 4 and len(set(answers)) == len(answers):
+        right, wrong = _batch(*arguments), {fn(*arguments) for fn, _ in _BATCH_WRONG.values()}
+        if right >= 4 and right not in wrong:
             return arguments
 
 
@@ -141,6 +175,8 @@ _BATCH_WRONG = {
     "logits forgotten": (_batch_no_logits, "The logits are missing: three buffers of 4 bytes for each token and each word of the vocabulary."),
     "one head": (_batch_one_head, "You counted the pairs of tokens once. Every head has scores of its own."),
     "one layer": (_batch_one_layer, "You counted one block. All blocks have saved their tensors when the forward pass ends."),
+    "not rounded": (_batch_not_rounded, "Sequences come whole. Round down: what is left over is too small for one more."),
+    "below zero": (_batch_exact, "A number below zero, and parts of a sequence. Round down, and where not even one sequence fits the answer is 0."),
     "rounded up": (_batch_rounded_up, "One sequence too many: the next whole number no longer fits. Round down."),
 }  # fmt: skip
 
@@ -162,6 +198,18 @@ def _every(layers, checkpoint, block):
 def _every_root(layers, checkpoint, block):
     # canary-9b4e08cf
     k = round(layers**0.5)
+    return [k, _need(layers, checkpoint, block, k)]
+
+
+def _every_formula(layers, checkpoint, block):
+    # canary-8e05d7c1
+    k = max(1, round((layers * checkpoint / block) ** 0.5))
+    return [k, _need(layers, checkpoint, block, k)]
+
+
+def _every_formula_down(layers, checkpoint, block):
+    # canary-71fa3b4e
+    k = max(1, isqrt(layers * checkpoint // block))
     return [k, _need(layers, checkpoint, block, k)]
 
 
@@ -191,13 +239,13 @@ def _every_no_ceiling(layers, checkpoint, block):
 
 
 def _draw_every(rng):
-    """Sizes for which all the answers differ."""
+    """Sizes for which no wrong answer is right."""
+    wrong = (_every_root, _every_formula, _every_formula_down)
+    wrong += (_every_one, _every_inputs_only, _every_upside_down, _every_no_ceiling)
     while True:
         checkpoint = rng.randrange(2, 60)
         arguments = (rng.randrange(30, 130), checkpoint, checkpoint * rng.randrange(2, 20) + rng.randrange(1, 9))
-        wrong = (_every_root, _every_one, _every_inputs_only, _every_upside_down, _every_no_ceiling)
-        answers = {tuple(fn(*arguments)) for fn in (_every, *wrong)}
-        if len(answers) == 1 + len(wrong):
+        if _every(*arguments) not in [fn(*arguments) for fn in wrong]:
             return arguments
 
 
@@ -233,6 +281,27 @@ def _kv_full_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths
     return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=held)
 
 
+def _kv_one_page_more(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
+    # canary-3d62f08e
+    held = sum((tokens // page + 1) * page for tokens in lengths)
+    return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=held)
+
+
+def _kv_only_heads(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
+    # canary-b5e19c7a
+    return _kv_as_given(layers, kv_heads, kv_heads, head_dim, bytes_per_element, lengths, page)
+
+
+def _kv_only_values(*arguments):
+    # canary-94c8d2f7
+    return 2 * _kv_as_given(*arguments)
+
+
+def _kv_only_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
+    # canary-0ae7516d
+    return _kv(layers, heads, heads, head_dim, bytes_per_element, lengths, page, both=1)
+
+
 def _kv_no_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
     # canary-e06fc8b4
     return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=sum(lengths))
@@ -245,8 +314,10 @@ def _kv_shared_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengt
 
 
 def _draw_kv(rng):
+    """One sequence fills its last page, the others do not; shared pages come to fewer."""
     page, kv_heads = rng.choice([16, 32]), rng.choice([4, 8])
     lengths = [page * rng.randrange(3, 90) + rng.randrange(1, page // 2) for _ in range(rng.randrange(3, 9))]
+    lengths.insert(rng.randrange(len(lengths)), page * rng.randrange(3, 90))
     shape = (
         rng.choice([24, 32, 80]),
         kv_heads * rng.choice([4, 8]),
@@ -270,6 +341,12 @@ CHECKS = [
                 {"a": 10, "b": 20, "c": 40, "e": 80, "f": 160, "g": 320, "h": 640},
                 4,
             ),
+            (_GATED, _GATED_SIZES, 2),
+            (
+                [["linear", ["a"], "b"], ["gelu", ["b"], "c"], ["scale", ["c"], "e"], ["add", ["e", "a"], "f"]],
+                {"a": 10, "b": 20, "c": 40, "e": 80, "f": 160},
+                4,
+            ),
         ],
         generate=_draw_ledger,
         reference=_ledger,
@@ -288,6 +365,14 @@ CHECKS = [
             "sums too": (
                 _ledger_adds,
                 "Additions and scalings save nothing: their derivative does not depend on their inputs.",
+            ),
+            "gelu forgotten": (
+                _ledger_no_gelu,
+                "The GELU saves nothing in your ledger. As one op it keeps its input.",
+            ),
+            "gelu's result": (
+                _ledger_gelu_output,
+                "You kept the result of the GELU. Unlike ReLU, its slope cannot be told from its result: it keeps its *input*.",
             ),
             "numbers": (_ledger_numbers, "This is in numbers. Each takes `bytes_per_element` bytes."),
         },
@@ -311,7 +396,7 @@ CHECKS = [
         id="q03.checkpoint-every",
         points=3,
         signature="checkpoint_every(layers, checkpoint, block)",
-        public=[(96, 2, 34), (48, 10, 30), (50, 7, 16), (100, 12, 12)],
+        public=[(96, 2, 34), (48, 10, 30), (50, 7, 16), (45, 7, 16), (100, 12, 12)],
         generate=_draw_every,
         reference=_every,
         same=EXACT,
@@ -320,6 +405,14 @@ CHECKS = [
             "root of L": (
                 _every_root,
                 "You took √L. That is the optimum where a checkpoint is as large as what one block saves; here they differ.",
+            ),
+            "formula rounded": (
+                _every_formula,
+                "You rounded √(layers · checkpoint / block). With ⌈ ⌉ the best whole number can lie beside it: try them all.",
+            ),
+            "formula rounded down": (
+                _every_formula_down,
+                "You cut off the decimals of √(layers · checkpoint / block). The best whole number can lie above it: try them all.",
             ),
             "every block": (
                 _every_one,
@@ -347,6 +440,7 @@ CHECKS = [
             (32, 32, 8, 128, 2, [1000], 16),
             (80, 64, 8, 128, 1, [17, 33, 500], 16),
             (2, 4, 2, 64, 2, [5, 5, 5], 16),
+            (2, 4, 2, 64, 2, [16, 32], 16),
         ],
         generate=_draw_kv,
         reference=_kv,
@@ -356,6 +450,22 @@ CHECKS = [
             "as given": (
                 _kv_as_given,
                 "This still computes what the given function computes. Its faults: which heads, how many tensors, how many pages.",
+            ),
+            "heads only": (
+                _kv_only_heads,
+                "The heads are right now. Two faults are left: how many tensors a token has, and how many pages.",
+            ),
+            "values only": (
+                _kv_only_values,
+                "Keys and values are both there now. Two faults are left: which heads, and how many pages.",
+            ),
+            "pages only": (
+                _kv_only_pages,
+                "The pages are right now. Two faults are left: which heads, and how many tensors a token has.",
+            ),
+            "one page too many": (
+                _kv_one_page_more,
+                "A sequence that fills its last page needs no further one.",
             ),
             "query heads": (
                 _kv_query_heads,

@@ -116,7 +116,7 @@ def test_a_click_after_the_kernel_was_restarted_says_so_and_the_text_comes_back(
     notebook.restart_kernel(clear=False)
     card.get_by_label("very sure").click()
     card.get_by_role("button", name="Commit").click()
-    card.get_by_text("The kernel of this card was stopped or restarted").wait_for()
+    card.get_by_text("The kernel was stopped or restarted, so this click did nothing.").wait_for()
     assert card.get_by_label("Your guess:").input_value() == "7"
     notebook.run_all()
     card = notebook.card("t1.rows")

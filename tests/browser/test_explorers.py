@@ -146,7 +146,7 @@ def test_a_refused_state_is_a_sentence_that_moves_nothing(open_cells, theme):
         ("0", "seq=0 must be a whole number from 1 to"),
         ("1e30", "seq=1e+30 must be a whole number"),
         ("2.5", "seq=2.5 must be"),
-        ("", "seq=None must be"),
+        ("", "seq is empty: give a number"),
     ):
         box.fill(typed)
         box.press("Enter")

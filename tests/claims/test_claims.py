@@ -33,12 +33,12 @@ LEDGER = {
     "q02.s003-43": "fails",  # the optimizer reads and writes the master copy at every step
     "q02.s003-44": "holds-if",  # 2 · 4 · 7e9 = 56 GB in FP32; 14 GB in 8 bits
     "q02.s003-47": "fails",  # (112e9 + 17.18e9)/2^30 = 120.3
-    "q02.s003-49": "holds",  # 4 + 4 + 8 = 2 + 2 + 4 + 8 = 16
+    "q02.s003-49": "holds",  # AdamW, 16-bit gradients: 4 + 4 + 8 = 2 + 2 + 4 + 8 = 16
     "q02.s003-52": "holds-if",  # 56 GB the moments alone; with the master copy 84
     "q02.s003-53": "holds-if",  # activations only with sequence parallelism; not in a pipeline
     "q02.s003-55": "fails",  # 112 + 48 = 160, 112 + 48 + 40 = 200
     "q02.s003-56": "fails",  # 141 GB hold it, or eight shares of 14 GB
-    "q02.s003-57": "fails",  # 120 GB offloaded from a card of 16 GB, against 24
+    "q02.s003-57": "fails",  # 120 GB offloaded, 40 more that do not fit 16 GB: 160 against 24
     "q02.s003-58": "fails",  # the same bytes at every restart
     "q02.s003-59": "fails",  # 112 GB + 0.5 GB … 1 TB
     "q03.s003-03": "fails",  # ResNet-50 at batch 32: 26 times its weights; GPT-2 with 128 tokens: 0.3 times
@@ -48,6 +48,12 @@ LEDGER = {
     "q03.s003-48": "fails",  # one layer's workspace and 34.4 GB of cache
     "q03.s003-51": "fails",  # 17.2 GB of inputs alone; −91 to −95 %; +33 % FLOPs
     "q03.s003-54": "fails",  # one block at work: 9.1 to 30.6 GB
+    "q04.s002-10": "fails",  # 1365 FLOP/B against a ridge of 201: compute-bound
+    "q04.s003-11": "holds",  # a correct list
+    "q04.s003-12": "fails",  # 256 multiply-adds a clock each, and FP64 tensor cores twice the lanes
+    "q04.s003-74": "holds-if",  # over 99 % of the FLOPs, much less of the time
+    "q04.s004-013": "holds-if",  # ratios right; 280 above the usual, 15 far above a truly naive kernel
+    "q04.s004-014": "holds-if",  # plain GEMM; epilogues and odd shapes are the exception
     "q05.s002-01": "fails",  # batch 1: 25 tiles for 108 multiprocessors, 0.7 µs
     "q05.s002-02": "fails",  # intensity about 2,000 against a ridge of 201
     "q05.s002-03": "fails",  # intensity n/3 rises with n

@@ -199,7 +199,7 @@ def test_progress_exported_and_imported(copy, tmp_path, capsys):
     (copy / ".course" / "record.json").unlink()
     capsys.readouterr()
     assert cli.main(["progress", "--import", "mine.json"]) == 0
-    assert capsys.readouterr().out.startswith("1 of the 1 events in mine.json are added to ")
+    assert capsys.readouterr().out.startswith("All 1 events in mine.json are added to ")
     assert cli.main(["progress", "--import", "nowhere.json"]) == 2
     one_line(capsys.readouterr().err, "nowhere.json could not be read", "No such file")
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from course_lib.accounting import hardware, memory
-from course_lib.experiments import Result, Unavailable, allocation, experiment, timing, tiny_gpt
+from course_lib.experiments import Result, Unavailable, allocation, experiment, load, timing, tiny_gpt
 from course_lib.experiments.bench import Bench
 from course_lib.experiments.measurements import checkpointing, kv_cache_growth, saved_tensors, training_memory
 from course_lib.experiments.measurements.training_memory import Setting
@@ -263,6 +263,20 @@ def test_checkpointing_has_a_row_for_both_halves(cpu):
     kept, recomputed = rows[-2:]
     assert recomputed["predicted"] < kept["predicted"]
     assert 1.2 < recomputed["predicted_step"] / kept["predicted_step"] < 4 / 3, "one more forward pass of the blocks"
+
+
+def test_a_picture_of_memory_alone_speaks_of_no_time():
+    recorded = load("checkpointing", "amd-epyc-2-cores")
+    assert "0.54 times the memory" in recorded.plot().title
+    assert "time" not in recorded.plot().title.replace("times", "")
+
+
+def test_the_traced_steps_peak_is_in_its_picture():
+    """It lies between two of the points, so the highest point is not the highest instant."""
+    recorded = load("allocator_trace", "amd-epyc-2-cores")
+    points = [row["measured"] for row in recorded.rows if row["point"]]
+    assert max(points) < 0.95 * recorded["peak"]["measured"]
+    assert recorded.plot().title.endswith("53.8 MB")
 
 
 def test_the_step_that_is_timed_recomputes(bench, cpu):

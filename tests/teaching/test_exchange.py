@@ -148,7 +148,7 @@ def test_two_records_become_one_in_the_order_of_time(learner):
         ("t1.b", 7),
     ]
     assert merged["more"] == "kept"
-    assert exchange.merge(Record.open(), other).startswith("0 of the 3 events")
+    assert exchange.merge(Record.open(), other).startswith("Nothing new: all 3 events")
     assert json.loads(own_file(learner).read_text()) == merged
 
 

@@ -220,7 +220,7 @@ def test_parts_carry_the_sums_of_their_units(learner):
         assert "× 100 (2.00 decades)" in line
     (line,) = (line for line in lines if line.startswith("Where did the FLOPs go?"))
     assert "× 1.58 (0.20 decades)" in line
-    assert "Half of your first guesses were within a factor of 12.6 of the answer (1.10 decades)." in lines
+    assert "Half of your first guesses at a number were within a factor of 12.6 of the answer (1.10 decades)." in lines
 
 
 def test_a_row_of_the_calibration_is_read_from_five_guesses_on(toys):

@@ -153,9 +153,14 @@ def _running(start: int, changes) -> list[int]:
 
 
 def plot(result):
-    """Allocated bytes over the points of the step, and what was predicted for the ends of its phases."""
+    """Allocated bytes over the points of the step, its peak, and what was predicted for the ends of its phases.
+
+    The peak is a line from side to side: it lies between two points.
+    """
     rows = [row for row in result.rows if row["point"]]
-    lowest, highest = (pick(row["measured"] for row in rows) for pick in (min, max))
+    peak = next((row["measured"] for row in result.rows if row["case"] == "peak"), None)
+    lowest, highest = min(row["measured"] for row in rows), max(row["measured"] for row in rows)
+    highest = highest if peak is None else max(highest, peak)
     title = (
         f"Through a training step, allocated memory moves between {quantity(lowest, 'B')} and {quantity(highest, 'B')}"
     )
@@ -170,7 +175,11 @@ def plot(result):
         axes.set_xticks(middles, PHASES)
         axes.tick_params(axis="x", length=0)
         axes.grid(visible=False, axis="x")
-        axes.set_ylim(0, 1.08 * highest)
+        axes.set_ylim(0, 1.15 * highest)
+        if peak is None:
+            return []
+        axes.axhline(peak, color=style.MEASURED, linestyle="--", marker="")
+        return [(2 * POINTS + 0.5, peak, f"peak: {quantity(peak, 'B')}")]
 
     return draw(
         title,

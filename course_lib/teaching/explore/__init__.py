@@ -11,5 +11,6 @@ from course_lib.teaching.explore.memory_explorer import memory
 from course_lib.teaching.explore.roofline_explorer import roofline
 from course_lib.teaching.explore.streaming_explorer import streaming
 from course_lib.teaching.explore.timeline_explorer import timeline
+from course_lib.teaching.explore.waves_explorer import waves
 
-__all__ = ["Choice", "Flag", "Number", "View", "Whole", "build", "memory", "roofline", "streaming", "timeline"]
+__all__ = ["Choice", "Flag", "Number", "View", "Whole", "build", "memory", "roofline", "streaming", "timeline", "waves"]

@@ -72,6 +72,8 @@ class _Plain:
         return value
 
     def receive(self, sent, name: str, state: State):
+        if sent is None:
+            raise ValueError(_EMPTY.format(name=name))
         return self.read(sent, name, state)
 
 
@@ -168,6 +170,7 @@ Control = Choice | Whole | Number | Flag
 _NOT_HERE = "{name}={value} does not go with what the controls before it say. Here it can be: {options}."
 _NOT_WHOLE = "{name}={value} must be a whole number from {low} to {high} here."
 _NO_NUMBER = "{name}={value} must be a number from {low} to {high} here."
+_EMPTY = "{name} is empty: give a number."
 
 
 def _limits(control: Whole) -> dict[str, str]:

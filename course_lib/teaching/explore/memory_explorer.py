@@ -235,7 +235,7 @@ _LIMIT = "memory of the device: {capacity}"
 _TITLE = {
     "fits": "{model} with batch {batch:,} fits: {total} of {capacity}",
     "batch": "{model} with batch {batch:,} does not fit: {total}, at most batch {most:,}",
-    "never": "{model} does not fit, not even with a batch of 1: {total}",
+    "never": "{model}, batch {batch:,}: {total}; not even a batch of 1 fits",
 }
 _DESCRIPTION = {
     "fits": "One rank holds {total} for a batch of {batch:,} × {seq:,} tokens; {device} has {capacity}. It fits.",

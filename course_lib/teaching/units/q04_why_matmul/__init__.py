@@ -1,0 +1,1 @@
+"""Built from lessons/q04_why_matmul; change it there."""

@@ -1,0 +1,472 @@
+"""Checks of the exercises of Q4: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+
+from fractions import Fraction
+from math import ceil, exp, sqrt
+
+from course_lib.teaching.check import EXACT, Check
+
+# ---- q04.tile-intensity --------------------------------------------------------------------------
+
+
+def _tile(tile_m, tile_n, bytes_per_element):
+    # canary-adeff7a3
+    return 2 * tile_m * tile_n / (bytes_per_element * (tile_m + tile_n))
+
+
+def _tile_one_flop(tile_m, tile_n, bytes_per_element):
+    # canary-c49a812e
+    return tile_m * tile_n / (bytes_per_element * (tile_m + tile_n))
+
+
+def _tile_per_number(tile_m, tile_n, bytes_per_element):
+    # canary-781b675f
+    return 2 * tile_m * tile_n / (tile_m + tile_n)
+
+
+def _tile_no_reuse(tile_m, tile_n, bytes_per_element):
+    # canary-6d84128c
+    return 2 * tile_m * tile_n / (bytes_per_element * 2 * tile_m * tile_n)
+
+
+def _tile_with_result(tile_m, tile_n, bytes_per_element):
+    # canary-5985898b
+    return 2 * tile_m * tile_n / (bytes_per_element * (tile_m + tile_n + tile_m * tile_n))
+
+
+def _tile_upside_down(tile_m, tile_n, bytes_per_element):
+    # canary-9e436685
+    return bytes_per_element * (tile_m + tile_n) / (2 * tile_m * tile_n)
+
+
+def _draw_tile(rng):
+    return rng.choice([32, 64, 96, 128]), rng.choice([48, 128, 192, 256]), rng.choice([2, 4, 8])
+
+
+# ---- q04.smallest-n ------------------------------------------------------------------------------
+
+
+def _exact_n(peak, bandwidth, bytes_per_element, matrices=3, flops=2):
+    # canary-2a40becb
+    return Fraction(peak) / Fraction(bandwidth) * matrices * bytes_per_element / flops
+
+
+def _smallest(peak, bandwidth, bytes_per_element):
+    # canary-3072e398
+    return ceil(_exact_n(peak, bandwidth, bytes_per_element))
+
+
+def _smallest_ridge(peak, bandwidth, bytes_per_element):
+    # canary-58cc8f98
+    return ceil(Fraction(peak) / Fraction(bandwidth))
+
+
+def _smallest_one_flop(peak, bandwidth, bytes_per_element):
+    # canary-59ae83ba
+    return ceil(_exact_n(peak, bandwidth, bytes_per_element, flops=1))
+
+
+def _smallest_one_byte(peak, bandwidth, bytes_per_element):
+    # canary-9269ab09
+    return ceil(_exact_n(peak, bandwidth, 1))
+
+
+def _smallest_no_result(peak, bandwidth, bytes_per_element):
+    # canary-f7d89c11
+    return ceil(_exact_n(peak, bandwidth, bytes_per_element, matrices=2))
+
+
+def _smallest_rounded_down(peak, bandwidth, bytes_per_element):
+    # canary-7c2974f8
+    return int(_exact_n(peak, bandwidth, bytes_per_element))
+
+
+def _draw_smallest(rng):
+    """A device and a format; never a draw whose answer hangs on rounding, nor one where two slips meet."""
+    while True:
+        peak, bandwidth = rng.randrange(50, 2500) * 1e12, rng.randrange(500, 8000) * 1e9
+        size = rng.choice([2, 4])
+        exact = _exact_n(peak, bandwidth, size)
+        if 0.02 < exact % 1 < 0.98 and exact > 40:
+            return peak, bandwidth, size
+
+
+# ---- q04.blocked-matmul --------------------------------------------------------------------------
+
+
+def _blocked(a, b, tile, whole_tiles=False, overwrite=False, once=False, results=False):
+    # canary-49f93345
+    m, k, n = len(a), len(b), len(b[0])
+    c, fetched = [[0] * n for _ in range(m)], 0
+    for i in range(0, m, tile):
+        rows = range(i, min(i + tile, m))
+        for j in range(0, n, tile):
+            columns = range(j, min(j + tile, n))
+            for p in range(0, k, tile):
+                inner = range(p, min(p + tile, k))
+                fetched += 2 * tile * tile if whole_tiles else len(inner) * (len(rows) + len(columns))
+                fetched += len(rows) * len(columns) if results else 0
+                for row in rows:
+                    for column in columns:
+                        part = sum(a[row][q] * b[q][column] for q in inner)
+                        c[row][column] = part if overwrite else c[row][column] + part
+    return [c, m * k + k * n if once else fetched]
+
+
+def _blocked_right(a, b, tile):
+    # canary-b75fa319
+    return _blocked(a, b, tile)
+
+
+def _blocked_whole_tiles(a, b, tile):
+    # canary-ab919b2d
+    return _blocked(a, b, tile, whole_tiles=True)
+
+
+def _blocked_overwrites(a, b, tile):
+    # canary-fa94bab3
+    return _blocked(a, b, tile, overwrite=True)
+
+
+def _blocked_once(a, b, tile):
+    # canary-840c297d
+    return _blocked(a, b, tile, once=True)
+
+
+def _blocked_results(a, b, tile):
+    # canary-7e5b1a40
+    return _blocked(a, b, tile, results=True)
+
+
+def _blocked_no_reuse(a, b, tile):
+    # canary-669f0d26
+    return [_blocked(a, b, tile)[0], 2 * len(a) * len(b) * len(b[0])]
+
+
+def _blocked_edges_dropped(a, b, tile):
+    # canary-77e86063
+    m, k, n = (size // tile * tile for size in (len(a), len(b), len(b[0])))
+    inside, fetched = _blocked([row[:k] for row in a[:m]], [row[:n] for row in b[:k]], tile)
+    c = [[0] * len(b[0]) for _ in a]
+    for row, values in zip(c, inside, strict=False):
+        row[: len(values)] = values
+    return [c, fetched]
+
+
+def _draw_blocked(rng):
+    """Small whole numbers; no side is a multiple of the tile, and each takes two or three tiles."""
+    tile = rng.choice([2, 3, 4])
+
+    def side():
+        return tile * rng.choice([2, 3]) - rng.randrange(1, tile)
+
+    m, k, n = side(), side(), side()
+    a, b = ([[rng.randrange(1, 10) for _ in range(width)] for _ in range(rows)] for rows, width in ((m, k), (k, n)))
+    return a, b, tile
+
+
+# ---- q04.attention -------------------------------------------------------------------------------
+
+
+def _transposed(rows):
+    # canary-08f082ac
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _product(a, b):
+    # canary-aa77f2cf
+    return [[sum(x * y for x, y in zip(row, column, strict=True)) for column in zip(*b, strict=True)] for row in a]
+
+
+def _softmax(row):
+    # canary-5e079bbf
+    powers = [exp(value - max(row)) for value in row]
+    return [power / sum(powers) for power in powers]
+
+
+def _attend(q, k, v, divisor=None, over_queries=False, softmax=True):
+    # canary-c749cd21
+    heads = []
+    for queries, keys, values in zip(q, k, v, strict=True):
+        by = sqrt(len(queries[0])) if divisor is None else divisor(len(queries[0]))
+        scores = [[value / by for value in row] for row in _product(queries, _transposed(keys))]
+        if softmax and over_queries:
+            scores = _transposed([_softmax(row) for row in _transposed(scores)])
+        elif softmax:
+            scores = [_softmax(row) for row in scores]
+        heads.append(_product(scores, values))
+    return heads
+
+
+def _attention(q, k, v):
+    # canary-042cb414
+    return _attend(q, k, v)
+
+
+def _attention_unscaled(q, k, v):
+    # canary-f73bef31
+    return _attend(q, k, v, divisor=lambda width: 1)
+
+
+def _attention_by_width(q, k, v):
+    # canary-aea6b18c
+    return _attend(q, k, v, divisor=lambda width: width)
+
+
+def _attention_over_queries(q, k, v):
+    # canary-7742a9df
+    return _attend(q, k, v, over_queries=True)
+
+
+def _attention_no_softmax(q, k, v):
+    # canary-42f3bbba
+    return _attend(q, k, v, softmax=False)
+
+
+def _attention_swapped(q, k, v):
+    # canary-2408df4f
+    return _attend(k, q, v)
+
+
+def _attention_all_heads(q, k, v):
+    # canary-18ac28f0
+    merged = [[[value for head in x for value in head[token]] for token in range(len(x[0]))] for x in (q, k, v)]
+    result, width = _attend(*([x] for x in merged))[0], len(q[0][0])
+    return [[row[head * width : (head + 1) * width] for row in result] for head in range(len(q))]
+
+
+def _draw_attention(rng):
+    heads, tokens, width = rng.choice([2, 3]), rng.choice([3, 4, 5]), rng.choice([3, 4, 6])
+
+    def one():
+        return [[[round(rng.uniform(-2, 2), 2) for _ in range(width)] for _ in range(tokens)] for _ in range(heads)]
+
+    return one(), one(), one()
+
+
+# ---- q04.wave-report -----------------------------------------------------------------------------
+
+
+def _report(shapes, tile_m, tile_n, multiprocessors, tiles_of=None, waves_of=None, padded=False):
+    # canary-4755c5a2
+    report = []
+    for m, n in shapes:
+        whole = ceil(Fraction(m, tile_m)) * ceil(Fraction(n, tile_n))
+        tiles = tiles_of(m, n) if tiles_of else whole
+        waves = waves_of(tiles) if waves_of else ceil(Fraction(tiles, multiprocessors))
+        asked = whole * tile_m * tile_n if padded else m * n
+        report.append({"waves": waves, "useful": asked / (waves * multiprocessors * tile_m * tile_n)})
+    return report
+
+
+def _waves(shapes, tile_m, tile_n, multiprocessors):
+    # canary-98f67cb9
+    return _report(shapes, tile_m, tile_n, multiprocessors)
+
+
+def _waves_as_given(shapes, tile_m, tile_n, multiprocessors):
+    # canary-546247c6
+    return _report(
+        shapes,
+        tile_m,
+        tile_n,
+        multiprocessors,
+        tiles_of=lambda m, n: Fraction(m, tile_m) * Fraction(n, tile_n),
+        waves_of=lambda tiles: int(tiles // multiprocessors) + 1,
+    )
+
+
+def _waves_one_too_many(shapes, tile_m, tile_n, multiprocessors):
+    # canary-cbf522c4
+    return _report(shapes, tile_m, tile_n, multiprocessors, waves_of=lambda tiles: tiles // multiprocessors + 1)
+
+
+def _waves_parts_of_tiles(shapes, tile_m, tile_n, multiprocessors):
+    # canary-2d678e3b
+    return _report(
+        shapes, tile_m, tile_n, multiprocessors, tiles_of=lambda m, n: Fraction(m, tile_m) * Fraction(n, tile_n)
+    )
+
+
+def _waves_padded(shapes, tile_m, tile_n, multiprocessors):
+    # canary-ee1a6f6b
+    return _report(shapes, tile_m, tile_n, multiprocessors, padded=True)
+
+
+def _draw_waves(rng):
+    """A device; a shape that fits exactly, and one whose edge tiles need a wave of their own."""
+    multiprocessors = rng.choice([80, 108, 114, 132])
+    tile_m, tile_n = rng.choice([(128, 256), (128, 128), (256, 128)])
+    fits = [tile_m * rng.choice([1, 2, 3]), tile_n * multiprocessors]
+    while True:
+        m, n = rng.randrange(1000, 6000), rng.randrange(1000, 6000)
+        whole = ceil(m / tile_m) * ceil(n / tile_n)
+        parts = Fraction(m, tile_m) * Fraction(n, tile_n)
+        if ceil(parts / multiprocessors) < ceil(whole / multiprocessors):
+            return [fits, [m, n]], tile_m, tile_n, multiprocessors
+
+
+CHECKS = [
+    Check(
+        id="q04.tile-intensity",
+        points=2,
+        signature="tile_intensity(tile_m, tile_n, bytes_per_element)",
+        public=[(128, 128, 2), (128, 256, 2), (64, 64, 4)],
+        generate=_draw_tile,
+        reference=_tile,
+        insight="A square tile of side t does t/2 FLOP/B in 16 bit. Of all shapes with the same number of results the square is the best.",
+        wrong={
+            "one FLOP": (
+                _tile_one_flop,
+                "You counted one FLOP for each multiply-add. A multiplication and an addition are two.",
+            ),
+            "per number": (
+                _tile_per_number,
+                "These are FLOPs for each number fetched. A number has `bytes_per_element` bytes.",
+            ),
+            "no reuse": (
+                _tile_no_reuse,
+                "You fetched both factors of each multiply-add anew. In a tile, each of the tile_m + tile_n numbers serves a whole row or column of results.",
+            ),
+            "with the result": (
+                _tile_with_result,
+                "You counted the tile's results as traffic in each step. They stay in registers until the sums are finished, and are left out here.",
+            ),
+            "upside down": (_tile_upside_down, "These are bytes for each FLOP: the fraction stands upside down."),
+        },
+    ),
+    Check(
+        id="q04.smallest-n",
+        points=2,
+        signature="smallest_compute_bound_n(peak, bandwidth, bytes_per_element)",
+        public=[(989e12, 3.35e12, 2), (312e12, 1.555e12, 2), (19.5e12, 1.555e12, 4)],
+        generate=_draw_smallest,
+        reference=_smallest,
+        same=EXACT,
+        insight="886 on an H100, 602 on an A100 in 16 bit. A layer of width 768 cannot keep an H100 busy with 768 rows.",
+        wrong={
+            "the ridge point": (
+                _smallest_ridge,
+                "You returned peak ÷ bandwidth, the FLOPs needed for each byte. A product of n × n matrices does 2n³ FLOPs on three matrices' bytes; solve that for n.",
+            ),
+            "one FLOP": (_smallest_one_flop, "Twice too large: a multiply-add is 2 FLOP, so the product does 2·n³."),
+            "one byte": (
+                _smallest_one_byte,
+                "You took numbers for bytes. Each number has `bytes_per_element` bytes.",
+            ),
+            "no result": (
+                _smallest_no_result,
+                "You counted the two matrices that are read. The result is written to memory as well.",
+            ),
+            "rounded down": (
+                _smallest_rounded_down,
+                "One too few: at this n the intensity is still just below what is needed. Round up.",
+            ),
+        },
+    ),
+    Check(
+        id="q04.blocked-matmul",
+        points=4,
+        signature="blocked_matmul(a, b, tile)",
+        public=[
+            ([[1, 2], [3, 4]], [[5, 6], [7, 8]], 1),
+            ([[1, 2, 3], [4, 5, 6], [7, 8, 9]], [[1, 0, 2], [0, 1, 3], [1, 1, 1]], 2),
+            (
+                [[1, 2, 3, 4, 5], [6, 7, 8, 9, 1], [2, 3, 4, 5, 6]],
+                [[1, 2, 3, 4], [5, 6, 7, 8], [9, 1, 2, 3], [4, 5, 6, 7], [8, 9, 1, 2]],
+                2,
+            ),
+        ],
+        generate=_draw_blocked,
+        reference=_blocked_right,
+        insight="With tiles of side t the count is about 2·m·k·n ÷ t: each number fetched serves t multiply-adds.",
+        wrong={
+            "whole tiles": (
+                _blocked_whole_tiles,
+                "The product is right. You counted edge tiles as if they were whole: count only the numbers that are there.",
+            ),
+            "overwrites": (
+                _blocked_overwrites,
+                "The count is right. Each step along the inner dimension must *add* to the tile of the result; yours replaces it, so only the last step is left.",
+            ),
+            "fetched once": (
+                _blocked_once,
+                "The product is right. You counted each number once, which would be perfect reuse. A tile of a is fetched again for each column of tiles of the result.",
+            ),
+            "results counted": (
+                _blocked_results,
+                "The product is right. You counted the tile of the result in each step too; it stays near and is not counted here.",
+            ),
+            "no reuse": (
+                _blocked_no_reuse,
+                "The product is right. You counted two numbers for each multiply-add, as if there were no tiles. A step fetches two tiles and uses each of their numbers several times.",
+            ),
+            "edges dropped": (
+                _blocked_edges_dropped,
+                "Your tiles stop before the edges: where `tile` does not divide a side, the rest is missing.",
+            ),
+        },
+    ),
+    Check(
+        id="q04.attention",
+        points=3,
+        signature="attention(q, k, v)",
+        public=[
+            ([[[1.0, 0.0], [0.0, 1.0]]], [[[1.0, 2.0], [0.5, -1.0]]], [[[1.0, 2.0], [3.0, 4.0]]]),
+            (
+                [[[1.0, 0.5, -1.0], [0.0, 2.0, 1.0]], [[0.3, 0.2, 0.1], [1.0, -1.0, 0.5]]],
+                [[[0.5, 1.0, 0.0], [1.0, -1.0, 2.0]], [[1.0, 1.0, 1.0], [0.0, 0.5, -0.5]]],
+                [[[1.0, 0.0, 0.0], [0.0, 1.0, 2.0]], [[2.0, 1.0, 0.0], [1.0, 3.0, 5.0]]],
+            ),
+        ],
+        generate=_draw_attention,
+        reference=_attention,
+        insight="Two products and a softmax between them. The products do nearly all FLOPs; without fusion the softmax takes a good part of the time.",
+        wrong={
+            "unscaled": (_attention_unscaled, "The scores are not divided by √width."),
+            "divided by the width": (_attention_by_width, "You divided by the width; it is its square root."),
+            "softmax over queries": (
+                _attention_over_queries,
+                "Your softmax runs over the queries. For each query, the weights of all *keys* must sum to 1.",
+            ),
+            "no softmax": (_attention_no_softmax, "There is no softmax between your two products."),
+            "queries and keys swapped": (
+                _attention_swapped,
+                "Queries and keys have changed places: each row of scores belongs to one query.",
+            ),
+            "heads merged": (
+                _attention_all_heads,
+                "All heads share one set of weights in your answer. Each head has its own: the index h stays in the result of the first product.",
+            ),
+        },
+    ),
+    Check(
+        id="q04.wave-report",
+        points=3,
+        signature="wave_report(shapes, tile_m, tile_n, multiprocessors)",
+        public=[
+            ([[1408, 3072], [1409, 3072], [1300, 3100]], 128, 256, 132),
+            ([[1537, 2305], [4096, 4096]], 256, 128, 108),
+        ],
+        generate=_draw_waves,
+        reference=_waves,
+        insight="The shares jump where a tile or a wave begins. The same model can be a tenth faster or slower for one odd width.",
+        wrong={
+            "as given": (
+                _waves_as_given,
+                "This still computes what the given function computes. One fault is in the tiles, one in the waves.",
+            ),
+            "a wave too many": (
+                _waves_one_too_many,
+                "The tiles are right now. Where they fill the last wave exactly, `// … + 1` adds a wave that nobody needs: round up instead.",
+            ),
+            "parts of tiles": (
+                _waves_parts_of_tiles,
+                "The waves are rounded rightly now. But a tile at the edge is a whole tile, in both directions: round up the rows of tiles and the columns of tiles, each by itself, before you multiply.",
+            ),
+            "padding is useful": (
+                _waves_padded,
+                "The waves are right. Your share counts whole tiles as useful; only the m × n results that were asked for are.",
+            ),
+        },
+    ),
+]

@@ -1,0 +1,148 @@
+"""Claims on trial in Q4: each function decides one claim by computing it and returns the verdict with its evidence."""
+
+from course_lib.accounting import flops, hardware, models, multiprocessors, roofline
+from course_lib.teaching.verdict import Verdict
+
+A100 = "a100-40-sxm"
+# TFLOP/s without tensor cores in fp16 and fp64, and with them in fp64: NVIDIA A100 whitepaper, table 1 (2020)
+A100_FP16_LANES, A100_FP64_LANES, A100_FP64_TENSOR = 78e12, 9.7e12, 19.5e12
+BEST_FOUND = 271e12  # FLOP/s, best of a search over shapes on an A100 in bf16 (ml-engineering, "MAMF", 2024)
+
+
+def _ruling(*tests: bool) -> str:
+    return "holds" if all(tests) else "fails"
+
+
+def _block(rows: int = 8 * 1024, tokens: int = 1024) -> dict[str, list[roofline.Op]]:
+    """A GPT-2 block with unfused attention in bf16: its products, and everything else."""
+    m = models.load("gpt2")
+    d, heads, wide = m.d_model, rows // tokens * m.heads, m.mlp_width
+
+    def product(a, k, b, batch=1):
+        return roofline.matmul(a, k, b, dtype="bf16", batch=batch)
+
+    def passes(elements, reads, work):
+        return roofline.elementwise(elements, reads=reads, flops_per_element=work, dtype="bf16")
+
+    products = [
+        product(rows, d, 3 * d),
+        product(tokens, m.head_width, tokens, heads),
+        product(tokens, tokens, m.head_width, heads),
+        product(rows, d, d),
+        product(rows, d, wide),
+        product(rows, wide, d),
+    ]
+    others = [
+        *(2 * [passes(rows * d, 1, 8)]),  # layer norms
+        passes(heads * tokens**2, 1, 5),  # softmax
+        passes(rows * wide, 1, 8),  # GELU
+        *(2 * [passes(rows * d, 2, 1)]),  # residuals
+    ]
+    return {"products": products, "others": others}
+
+
+def _share(block, amount) -> float:
+    of = {name: sum(amount(op) for op in ops) for name, ops in block.items()}
+    return of["products"] / sum(of.values())
+
+
+def s003_74() -> Verdict:
+    gpt2, block = models.load("gpt2"), _block()
+    products, everything = (flops.forward(gpt2, batch=1, seq=1024, extras=extras).total for extras in (False, True))
+    of_time = _share(block, lambda op: op.on(A100).seconds)
+    evidence = {
+        "products, share of GPT-2's FLOPs": f"{products / everything:.1%}",
+        "products, share of a block's FLOPs": f"{_share(block, lambda op: op.flops):.1%}",
+        "products, share of its time on an A100, attention written out": f"{of_time:.0%}",
+    }
+    by_flops, by_time = products / everything > 0.9, of_time > 0.9
+    ruling = "holds" if by_flops and by_time else "holds-if" if by_flops else "fails"
+    return Verdict(ruling, evidence, "It holds if FLOPs are meant; of the time, unfused, it does not.")
+
+
+def s003_12() -> Verdict:
+    """It holds if narrower numbers alone explain the gain, and tensor cores of one precision gain nothing."""
+    device = hardware.load(A100)
+    gain = device.peak("fp16") / device.peak("fp32")
+    by_format = A100_FP16_LANES / device.peak("fp32")
+    unmixed = A100_FP64_TENSOR / A100_FP64_LANES
+    sm = multiprocessors.one(A100)
+    evidence = {
+        "A100, fp32 lanes → fp16 tensor cores": f"×{gain:.0f}",
+        "of which fp16 on the lanes": f"×{by_format:.0f}",
+        "of which the tensor core": f"×{gain / by_format:.0f}",
+        "fp64 tensor cores ÷ fp64 lanes, nothing mixed": f"×{unmixed:.0f}",
+        "multiply-adds a clock and SM, tensor cores and fp32 lanes": f"{sm.tensor} and {sm.fp32}",
+    }
+    return Verdict(_ruling(gain / by_format < 1.5, unmixed < 1.1), evidence)
+
+
+def s002_10() -> Verdict:
+    op = roofline.matmul(4096, 4096, 4096, dtype="fp16")
+    place, best = op.on(A100), BEST_FOUND / hardware.load(A100).peak("fp16")
+    evidence = {
+        "4096³ in fp16": f"{place.intensity:.0f} FLOP/B",
+        "A100 ridge point": f"{place.ridge:.0f} FLOP/B",
+        "bound": place.bound,
+        "best published on an A100, not measured here": f"{best:.0%} of the peak",
+    }
+    return Verdict(_ruling(place.bound == "memory", best >= 0.95), evidence)
+
+
+def s004_014() -> Verdict:
+    """It holds if neither an activation nor a softmax, fused into the products around it, saves a tenth of the time."""
+
+    def seconds(*ops):
+        return sum(op.on("h100-sxm").seconds for op in ops)
+
+    def saved_by_fused_gelu(rows, d):
+        up, gelu = roofline.matmul(rows, d, 4 * d, dtype="bf16"), roofline.elementwise(rows * 4 * d, dtype="bf16")
+        return seconds(gelu) / seconds(up, gelu)
+
+    heads, n, d = 96, 1024, 64
+    written = [
+        roofline.matmul(n, d, n, dtype="bf16", batch=heads),
+        roofline.elementwise(heads * n * n, flops_per_element=5, dtype="bf16"),
+        roofline.matmul(n, n, d, dtype="bf16", batch=heads),
+    ]
+    fused = roofline.Op("fused", written[0].flops + written[2].flops, 2 * 4 * heads * n * d, dtype="bf16")
+    saved = {
+        "GELU fused into 4096 → 16384, 8192 rows": saved_by_fused_gelu(8192, 4096),
+        "GELU fused into 768 → 3072, 8192 rows": saved_by_fused_gelu(8192, 768),
+        "attention fused, 96 heads of 1024 × 64": 1 - seconds(fused) / seconds(*written),
+    }
+    evidence = {f"{name}: time saved at most, H100": f"{share:.0%}" for name, share in saved.items()}
+    ruling = "holds-if" if max(saved.values()) > 0.1 else "holds"
+    return Verdict(ruling, evidence, "It holds for a plain product, with nothing before or after it to fuse.")
+
+
+def s003_11() -> Verdict:
+    """It holds if each of the four by itself is worth a factor of two or more in the models of this lesson."""
+    n, tile = 4096, 128
+    moved = [int(roofline.tiled_matmul_bytes(n, n, n, tile_m=side, tile_n=side, dtype="fp16")) for side in (1, tile)]
+    issue = [multiprocessors.issue_share(4, chains, latency=24) for chains in (1, 4)]
+    sm = multiprocessors.one(A100)
+    worth = {
+        "32 threads for each instruction": multiprocessors.WARP,
+        "bytes fetched without and with tiles of 128 in shared memory": moved[0] / moved[1],
+        "4 warps, busy clocks with 4 independent instructions and with 1": issue[1] / issue[0],
+        "multiply-adds a clock, tensor cores and lanes": sm.tensor / sm.fp32,
+    }
+    return Verdict(_ruling(*(factor >= 2 for factor in worth.values())), {k: f"×{v:.0f}" for k, v in worth.items()})
+
+
+def s004_013() -> Verdict:
+    device = hardware.load(A100)
+    peak = device.peak("fp16")
+    loads = device.bandwidth("shared") / 4  # numbers a second: each load unit hands one thread one number a clock
+    naive = 2 * loads / 2  # FLOP/s: two loads for the 2 FLOP of a multiply-add
+    evidence = {
+        "280 of 312": f"{280e12 / peak:.1%}",
+        "15 of 312": f"{15e12 / peak:.1%}",
+        "best published on an A100, not measured here": f"{BEST_FOUND / 1e12:.0f} TFLOP/s",
+        "most that two loads for each multiply-add allow": f"{naive / 1e12:.1f} TFLOP/s",
+    }
+    shares = round(280e12 / peak, 1) == 0.9 and round(15e12 / peak, 2) == 0.05
+    possible = naive >= 15e12 and BEST_FOUND >= 280e12
+    ruling = "fails" if not shares else "holds" if possible else "holds-if"
+    return Verdict(ruling, evidence, "The percentages hold; the two rates, if 'naive' already reuses what it loads.")

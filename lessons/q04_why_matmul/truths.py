@@ -1,0 +1,50 @@
+"""The truth of each prediction card of Q4, computed when a learner reveals it."""
+
+from course_lib import experiments
+from course_lib.accounting import hardware, multiprocessors, roofline
+
+H100 = "h100-sxm"
+
+
+def add_or_multiply() -> float:
+    product = roofline.matmul(4096, 4096, 4096, dtype="bf16")
+    addition = roofline.elementwise(4096**2, reads=2, writes=1, flops_per_element=1, dtype="bf16")
+    return product.on(H100).seconds / addition.on(H100).seconds
+
+
+def loop_to_library() -> float:
+    rates = experiments.load("gemm_ladder").measured
+    return rates["library, out="] / rates["loop over numbers"]
+
+
+def biggest_step() -> str:
+    """The step of the recorded ladder with the largest factor."""
+    rates = experiments.load("gemm_ladder").measured
+    steps = {
+        "dots": ("loop over numbers", "dot products"),
+        "rows": ("dot products", "row by row"),
+        "tiles": ("outer products", "tiles"),
+        "library": ("tiles", "library, out="),
+    }
+    return max(steps, key=lambda key: rates[steps[key][1]] / rates[steps[key][0]])
+
+
+def one_more_row(m, n, by_tiles) -> float:
+    """by_tiles is the ratio of the tiles, a slip of the card; it is not used."""
+    before, after = (multiprocessors.waves(rows, n, tile_m=128, tile_n=256, device=H100).waves for rows in (m, m + 1))
+    return after / before
+
+
+def rnn_or_attention() -> float:
+    n, d = 2048, 4096
+    step = roofline.matmul(1, d, d, dtype="bf16")
+    products = [roofline.matmul(n, d, n, dtype="bf16"), roofline.matmul(n, n, d, dtype="bf16")]
+    assert n * step.flops == sum(op.flops for op in products)
+    return n * step.on(H100).seconds / sum(op.on(H100).seconds for op in products)
+
+
+def tile_for_l2() -> int:
+    """Smallest side whose FLOP per byte from L2 keep the arithmetic busy, by trying them."""
+    device = hardware.load(H100)
+    needed = device.peak("bf16") / device.bandwidth("l2")
+    return next(t for t in range(1, 4096) if 2 * t * t / (2 * (t + t)) >= needed)
