@@ -7,9 +7,8 @@ from course_lib.experiments.bench import Bench
 
 Build = Callable[[Bench], Callable[[], object]]
 
-BEYOND_CACHE = (
-    256 * 2**20
-)  # B; a set of matrices this large is taken in turn so that no cache keeps one for the next pass
+# B; a set of matrices this large is taken in turn so that no cache keeps one for the next pass
+BEYOND_CACHE = 256 * 2**20
 
 
 def beyond_cache(rows: int, columns: int, dtype: str) -> int:
@@ -23,6 +22,20 @@ def addition(elements: int, dtype: str) -> Build:
     def build(bench: Bench):
         a, b, c = (bench.random(elements, dtype=dtype) for _ in range(3))
         return lambda: bench.torch.add(a, b, out=c)
+
+    return build
+
+
+def gather(table: int, picks: int, shuffled: bool) -> Build:
+    """`picks` of `table` fp32 numbers, the first ones in order or any of them at random."""
+
+    def build(bench: Bench):
+        torch = bench.torch
+        source, out = bench.random(table), bench.empty(picks)
+        order = torch.arange(picks, device=bench.on)
+        if shuffled:
+            order = torch.randint(table, (picks,), generator=bench.generator, device=bench.on)
+        return lambda: torch.index_select(source, 0, order, out=out)
 
     return build
 

@@ -122,7 +122,11 @@ def curves(
             told = [(row[x], result.prediction[row["case"]]) for row in rows]
             told = [(place, value) for place, value in told if value is not None]
             if told:
-                axes.plot(*zip(*told, strict=True), **style.mark("predicted", line if by else "--"), zorder=2)
+                axes.plot(
+                    *zip(*told, strict=True),
+                    **style.mark("predicted", line if by else style.LINES["predicted"]),
+                    zorder=2,
+                )
             xs, ys = [row[x] for row in rows], [row[result.quantity] for row in rows]
             spread = [row["q1"] for row in rows], [row["q3"] for row in rows]
             axes.vlines(xs, *spread, color=style.MEASURED, alpha=0.45, linewidth=3 * style.size().line, zorder=3)

@@ -1,6 +1,7 @@
 """Pairs whose second half has no more FLOPs: order of access, dependency chains, balance of load, skipped zeros."""
 
 from course_lib.accounting import hardware, roofline
+from course_lib.experiments import calls
 from course_lib.experiments.charts import dots
 from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
@@ -23,17 +24,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     small = side // 2
     per_row = int(DENSITY * side)
     gathered = roofline.Op("gather", 0, picks * (INT64 + 2 * FP32))
-
-    def build_gather(shuffled):
-        def build(bench):
-            torch = bench.torch
-            source, out = bench.random(table), bench.empty(picks)
-            order = torch.arange(picks, device=bench.on)
-            if shuffled:
-                order = torch.randint(table, (picks,), generator=bench.generator, device=bench.on)
-            return lambda: torch.index_select(source, 0, order, out=out)
-
-        return build
 
     def build_sum(bench):
         x, out = bench.random(length), bench.empty(1)
@@ -80,8 +70,8 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
     stored, stored_small = per_row * side, int(DENSITY * small) * small
     return (
-        Case("gather, in order", f"{picks} of {table} values", (gathered,), build_gather(shuffled=False)),
-        Case("gather, at random", f"{picks} of {table} values", (gathered,), build_gather(shuffled=True)),
+        Case("gather, in order", f"{picks} of {table} values", (gathered,), calls.gather(table, picks, shuffled=False)),
+        Case("gather, at random", f"{picks} of {table} values", (gathered,), calls.gather(table, picks, shuffled=True)),
         Case("sum", f"{length} values", (roofline.Op("sum", length, length * FP32),), build_sum),
         Case("cumulative sum", f"{length} values", (roofline.Op("cumsum", length, 2 * length * FP32),), build_cumsum),
         Case(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments import calibration, timing
 from course_lib.experiments.bench import Bench
-from course_lib.experiments.calls import Build, addition
+from course_lib.experiments.calls import Build, addition, gather
 from course_lib.experiments.charts import dots
 from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
@@ -40,8 +40,8 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     pairs = (
         case("a + b, result reused", f"{length} numbers, out=c", add, addition(length, "fp32")),
         case("a + b, new result", f"{length} numbers", add, _fresh_addition(length)),
-        case("gather, in order", gathered, in_order, _gather(table, picks, shuffled=False)),
-        case("gather, at random", gathered, at_random, _gather(table, picks, shuffled=True)),
+        case("gather, in order", gathered, in_order, gather(table, picks, shuffled=False)),
+        case("gather, at random", gathered, at_random, gather(table, picks, shuffled=True)),
         case(f"{PASSES} passes, block by block", f"{blocks} blocks of {BLOCK}", blocked, _passes(length, BLOCK)),
         case(f"{PASSES} passes, whole array", f"{length} numbers", passes, _passes(length, length)),
     )
@@ -58,18 +58,6 @@ def _fresh_addition(length: int) -> Build:
     def build(bench: Bench):
         a, b = bench.random(length), bench.random(length)
         return lambda: bench.torch.add(a, b)
-
-    return build
-
-
-def _gather(table: int, picks: int, shuffled: bool) -> Build:
-    def build(bench: Bench):
-        torch = bench.torch
-        source, out = bench.random(table), bench.empty(picks)
-        order = torch.arange(picks, device=bench.on)
-        if shuffled:
-            order = torch.randint(table, (picks,), generator=bench.generator, device=bench.on)
-        return lambda: torch.index_select(source, 0, order, out=out)
 
     return build
 
