@@ -53,5 +53,5 @@ record: $(VENV)/lab.stamp  ## measure this machine and write a recording
 	@$(BIN)/course record $(ARGS)
 
 clean:  ## remove the environment and caches; my_course/ stays
-	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from typing import Any
 
 from course_lib.accounting import hardware, roofline, units
 from course_lib.experiments import machine, profile, timing
@@ -44,7 +45,7 @@ class Case:
     gradients: bool = False
     observe: Callable[[Bench, float], Sequence[float]] | None = None
     expect: Callable[[hardware.Device], float | None] | None = None
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
         if (self.build is None) == (self.observe is None):
@@ -86,7 +87,7 @@ class Case:
         for op in self.ops:
             place = roofline.place(flops=op.flops, bytes=op.bytes, device=device, dtype=op.dtype)
             times[place.bound] += place.seconds
-        return max(times, key=times.get)
+        return max(times, key=times.__getitem__)
 
 
 @dataclass(frozen=True)
@@ -178,14 +179,14 @@ def run(
         raise Unavailable(f"{experiment.name}: nothing could be measured. {' '.join(_sentences(left_out))}")
     if not timings:
         raise Unavailable(f"{experiment.name}: no case fits into the memory of this machine.")
-    timed = [case for case in cases if case.name in timings]
-    predicted = experiment.predict(timed, device)
+    done = [case for case in cases if case.name in timings]
+    predicted = experiment.predict(done, device)
     return Result(
         name=experiment.name,
         question=experiment.question,
         columns=experiment.columns,
         quantity=experiment.quantity,
-        rows=tuple(units.FrozenDict(row) for row in experiment.table(timed, timings, device)),
+        rows=tuple(units.FrozenDict(row) for row in experiment.table(done, timings, device)),
         prediction=units.FrozenDict(predicted),
         raw=units.FrozenDict({name: timed.values for name, timed in timings.items()}),
         device=frozen(profile.entry(device)),

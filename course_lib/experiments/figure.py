@@ -18,7 +18,7 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Literal
+from typing import Any, Literal
 
 from course_lib.experiments import style
 from course_lib.experiments.labels import Point, label_beside, label_points, make_room
@@ -71,7 +71,7 @@ def image(png: bytes, alt: str, pixels: int) -> str:
 def draw(
     title: str,
     alt: str,
-    paint: Callable[[object], Sequence[Point] | object],
+    paint: Callable[[Any], Any],
     *,
     x: tuple[str, str] | None,
     y: tuple[str, str] | None,

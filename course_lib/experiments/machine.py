@@ -124,7 +124,9 @@ class Clock:
     def used_by_others(self) -> float | None:
         """Share of the processor (0 to 1) that others used since this moment; None where it is not known."""
         now = Clock.now()
-        if self.all is None or cores() != os.cpu_count():  # the sum counts processors that are not ours
+        if self.all is None or now.all is None:
+            return None
+        if cores() != os.cpu_count():  # the sum counts processors that are not ours
             return None
         return max(0.0, (now.all - self.all) - (now.own - self.own)) / ((now.wall - self.wall) * cores())
 

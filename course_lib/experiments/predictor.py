@@ -121,7 +121,7 @@ class Predictor:
             seconds=seconds,
             low=(seconds - fresh + least) / factor,
             high=(seconds - fresh + most) * factor,
-            bound=max(bounds, key=bounds.get),
+            bound=max(bounds, key=bounds.__getitem__),
             why=_in_words(parts),
             parts=FrozenDict(parts),
             undecided=most - least > seconds - fresh,
@@ -146,7 +146,7 @@ class Predictor:
             seconds=sum(by_part.values()),
             low=low,
             high=high,
-            bound=max(by_bound, key=by_bound.get),
+            bound=max(by_bound, key=by_bound.__getitem__),
             why=_in_words(by_part),
             parts=FrozenDict(by_part),
         )
@@ -215,6 +215,7 @@ class Predictor:
                 return {"call": 1, "arithmetic": scores * width, "per element": scores, "keys and values": loaded}
             case Calls(calls=calls):
                 return {"calls": calls}
+        raise TypeError(f"no formula is fitted for the operation {operation!r}")
 
     def _cold_weights(self, operation: Matmul) -> dict[str, float]:
         """Bytes of the weights that come from memory: where the call says so, and where no cache holds them."""

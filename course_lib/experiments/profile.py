@@ -56,8 +56,9 @@ def current(on: str) -> tuple[hardware.Device, str]:
     except hardware.ProfileMissing as missing:
         reason = str(missing)
     if not mine:
-        use(measure(quick=True))
-    return hardware.measured(_in_memory[on]), f"Predicted with a quick profile measured in this process. {reason}"
+        mine = measure(quick=True)
+        use(mine)
+    return hardware.measured(mine[on]), f"Predicted with a quick profile measured in this process. {reason}"
 
 
 def read() -> dict:

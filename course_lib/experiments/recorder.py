@@ -39,19 +39,17 @@ def record(
     on: "cpu", "cuda", or "auto" (the GPU if there is one). only: names of experiments (default: all). out: the file; by
     default the folder of recordings, named after the device. quick: few repeats, to try the recorder out. apart:
     measure in another process, so that a crash or a hang costs one experiment. An interrupted recording stays beside
-    the file, with the ending .partial, and replaces nothing. Refused before anything is measured: an unknown
-    experiment, and an `only` that would replace a recording of more experiments. Unavailable where not one experiment
-    could be measured.
+    the file, with the ending .partial, and replaces nothing. Where the file is a recording of this device, `only`
+    renews those experiments in it and leaves the others as they are; each result says when and how it was measured. An
+    unknown experiment is refused before anything is measured. Unavailable where not one experiment could be measured.
     """
     on = timing.resolve_on(on)
     chosen = tuple(units.choice(name, "only", registry.NAMES) for name in only or registry.NAMES)
     this = machine.this()
-    id = recording.device_id("cpu" if on == "cpu" else "gpu", this.cpu_name if on == "cpu" else this.gpu)
+    id = recording.device_id("cpu", this.cpu_name) if on == "cpu" else recording.device_id("gpu", this.gpu or "gpu")
     path = Path(out) if out else recording.folder() / f"{id}.json"
-    _refuse_to_shrink(path, chosen)
-
     command = " ".join(["course record", f"--on {on}", *(["--only", *only] if only else [])])
-    state = _State(path.with_name(f"{path.name}.partial"), on, id, command)
+    state = _State(path.with_name(f"{path.name}.partial"), on, id, command, _to_renew(path, id) if only else {})
     (_supervise if apart else _here)(state, chosen, quick, time.monotonic() + SECONDS)
     if state.interrupted and not state.results:
         raise KeyboardInterrupt
@@ -78,18 +76,17 @@ def check(file: str | os.PathLike) -> str:
     )
 
 
-def _refuse_to_shrink(path: Path, chosen: Sequence[str]) -> None:
-    if not path.exists():
-        return
+def _to_renew(path: Path, id: str) -> dict:
+    """The recording in a file, empty where there is none that can be read. Unavailable if it is of another device."""
     try:
-        lost = [name for name in recording.read(path)["results"] if name not in chosen]
+        before = recording.read(path)
     except Unavailable:
-        return  # what cannot be read is no loss
-    if lost:
+        return {}
+    if before["device"]["id"] != id:
         raise Unavailable(
-            f"{path.name} also holds {', '.join(lost)}, which --only would lose: "
-            "record everything, or name another file with --out."
+            f"{path.name} is a recording of {before['device']['id']}, and this is {id}: name another file with --out."
         )
+    return before
 
 
 # ---------------------------------------------------------------- what was measured so far
@@ -103,7 +100,8 @@ class _State:
     on: str
     id: str
     command: str
-    profile: dict | None = None
+    before: dict = field(default_factory=dict)  # the recording in which some experiments are renewed
+    profile: dict = field(default_factory=dict)  # empty until it has been measured
     results: dict[str, Result] = field(default_factory=dict)
     unavailable: dict[str, str] = field(default_factory=dict)
     gauges: dict[str, dict] = field(default_factory=dict)
@@ -139,6 +137,8 @@ class _State:
         written = recording.combine(
             self._entry(), conditions, data["raw"][self.on], results, self.command, self.unavailable, self.gauges
         )
+        if self.before:
+            written = recording.renewed(self.before, written)
         files.replace(self.partial, canonical(written))
 
     def left(self, chosen: Sequence[str]) -> list[str]:
@@ -150,20 +150,20 @@ class _State:
 
 def _here(state: _State, chosen: Sequence[str], quick: bool, until: float) -> None:
     """Measure in this process."""
-    _measure(state.on, chosen, quick, until - time.monotonic(), None, state.take)
+    _measure(state.on, chosen, quick, until - time.monotonic(), {}, state.take)
     for name in [] if state.interrupted else state.left(chosen):
         state.take("unavailable", name, "An experiment before it left the GPU unusable.")
 
 
 def _measure(
-    on: str, names: Sequence[str], quick: bool, seconds: float, measured: dict | None, tell: Callable[..., None]
+    on: str, names: Sequence[str], quick: bool, seconds: float, measured: dict, tell: Callable[..., None]
 ) -> None:
-    """Measure the profile, unless `measured` is it, and the experiments `names` within about so many seconds.
+    """Measure the profile, unless `measured` holds it, and the experiments `names` within about so many seconds.
 
     Ends early after an interrupt, and where the GPU answers no more: a kernel that went wrong spoils the whole process.
     """
     until, torch = time.monotonic() + seconds, timing.need_torch()
-    if measured is None:
+    if not measured:
         tell("begin", "profile")
         measured = _profile(quick)
         with gauges.reading(torch) as gauge:
@@ -233,9 +233,9 @@ def _supervise(state: _State, chosen: Sequence[str], quick: bool, until: float) 
         if state.interrupted:
             return
         reason = reason or f"The process that measured it ended ({process.exitcode})."
-        if state.profile is None:
+        if not state.profile:
             raise Unavailable(f"The profile of this machine could not be measured. {reason}")
-        if state.running in state.left(chosen):
+        if state.running is not None and state.running in state.left(chosen):
             state.take("unavailable", state.running, reason)
         elif state.left(chosen) == left:
             raise Unavailable(f"No experiment could be begun. {reason}")

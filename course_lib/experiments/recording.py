@@ -164,3 +164,21 @@ def combine(
             "gauges": plain(gauges or {}),
         }
     )
+
+
+def renewed(before: dict, after: dict) -> dict:
+    """The recording `before` with the results of `after`, a later one of the same device, in place of its own; signed.
+
+    Device, conditions and profile stay those of `before`; a result's own provenance says under which it was measured.
+    """
+    results = {**before["results"], **after["results"]}
+    reasons = {**unavailable(before), **unavailable(after)}
+    return sign(
+        {
+            **{key: value for key, value in before.items() if key != "digest"},
+            "command": f"{before['command']}; {after['command']}",
+            "results": results,
+            "unavailable": {name: reason for name, reason in reasons.items() if name not in results},
+            "gauges": {**before.get("gauges", {}), **after["gauges"]},
+        }
+    )

@@ -139,8 +139,8 @@ def rates(amount: Callable[[Case, hardware.Device], float]) -> tuple[Table, Pred
 
 def predicted_ratio(before: Case, after: Case, device: hardware.Device) -> float | None:
     """Predicted time of `after` over that of `before`; None where one of the two cannot be told."""
-    times = before.predict(device), after.predict(device)
-    return None if None in times else times[1] / times[0]
+    first, second = before.predict(device), after.predict(device)
+    return None if first is None or second is None else second / first
 
 
 def measured_ratio(before: Repeats, after: Repeats) -> dict[str, float]:

@@ -226,7 +226,7 @@ def forward(model: Transformer, batch: int, seq: int, attention: str = "sdpa", c
     batch, seq = units.count(batch, "batch"), units.count(seq, "seq")
     cold = int(model.parameters()) * FP32 > cache_bytes / 2
     tokens, d = batch * seq, model.d_model
-    parts = [("embedding", Gather(tokens, d, new=True, cold=cold), 1)]
+    parts: list[Part] = [("embedding", Gather(tokens, d, new=True, cold=cold), 1)]
     if model.positions == "learned":
         parts += [
             ("embedding", Gather(seq, d, new=True), 1),
@@ -277,7 +277,7 @@ def _norm(model: Transformer, tokens: int) -> list[Part]:
 def _attention(model: Transformer, batch: int, seq: int, attention: str, cold: bool) -> list[Part]:
     tokens, d, q, kv = batch * seq, model.d_model, model.q_width, model.kv_width
     if model.positions == "learned":
-        parts = [("projections", Matmul(tokens, d, q + 2 * kv, new=True, cold=cold), 1)]
+        parts: list[Part] = [("projections", Matmul(tokens, d, q + 2 * kv, new=True, cold=cold), 1)]
     else:
         parts = [("projections", Matmul(tokens, d, width, new=True, cold=cold), 1) for width in (q, kv, kv)]
         for width in (q, kv):  # x·cos + rotate_half(x)·sin
@@ -363,7 +363,7 @@ def _backward(model: Transformer, logits: Rowwise, parts: list[Part]) -> Iterato
     for name, operation, times in parts:
         for gradient in gradients(operation):
             yield "backward", gradient, times
-        if name == "residual":  # two branches' gradients are added
+        if name == "residual" and isinstance(operation, Elementwise):  # two branches' gradients are added
             yield "backward", Elementwise(operation.elements, "add", new=True), times
 
 

@@ -177,7 +177,7 @@ def test_a_finished_recording_leaves_no_partial_file(in_process, folder):
 
 def stand_in(on, names, quick, seconds, measured, sender):
     """A measuring process that crashes in one experiment and hangs in another."""
-    if measured is None:
+    if not measured:
         sender.send(("begin", "profile"))
         sender.send(("profile", "profile", measured_profile(), {"sm_clock": 1.98e9}))
     for name in names:

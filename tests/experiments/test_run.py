@@ -174,12 +174,28 @@ def test_a_recording_lands_in_the_folder_and_is_loaded_from_there(nothing_built,
     assert loaded["one large GEMM"]["measured"] == pytest.approx(2e-3)
 
 
-def test_a_part_does_not_replace_the_whole(nothing_built, recordings, monkeypatch):
+def test_a_part_is_renewed_and_the_rest_stays(nothing_built, recordings):
     path, _ = recorder.record(on="cpu", only=["same_flops", "ten_times_flops"], quick=True)
+    before = json.loads(path.read_text("utf-8"))
+    recorder.record(on="cpu", only=["same_flops", "roofline_points"], quick=True)
+    after = recording.read(path)
+    assert set(after["results"]) == {"same_flops", "ten_times_flops", "roofline_points"}
+    assert after["results"]["ten_times_flops"] == before["results"]["ten_times_flops"]
+    assert after["conditions"] == before["conditions"]
+    assert after["profile_raw"] == before["profile_raw"]
+    assert after["command"].split("; ") == [
+        "course record --on cpu --only same_flops ten_times_flops",
+        "course record --on cpu --only same_flops roofline_points",
+    ]
+
+
+def test_a_part_of_another_device_is_refused(nothing_built, recordings, monkeypatch):
+    path, _ = recorder.record(on="cpu", only=["same_flops"], quick=True)
     before = path.read_text("utf-8")
+    monkeypatch.setattr(recording, "device_id", lambda kind, name: "another")
     monkeypatch.setattr(profile, "measure", lambda **_: pytest.fail("measured before it was refused"))
-    with pytest.raises(experiments.Unavailable, match="also holds ten_times_flops"):
-        recorder.record(on="cpu", only=["same_flops"])
+    with pytest.raises(experiments.Unavailable, match="and this is another"):
+        recorder.record(on="cpu", only=["same_flops"], out=path)
     assert path.read_text("utf-8") == before
 
 

@@ -62,10 +62,11 @@ class _Trace:
     """The observations of all cases, made once for the first of them: case -> repeats, in bytes."""
 
     def __init__(self, model, batch: int):
-        self.model, self.batch, self._found = model, batch, None
+        self.model, self.batch = model, batch
+        self._found: dict[str, list[float]] = {}
 
     def on(self, bench) -> dict[str, list[float]]:
-        if self._found is None:
+        if not self._found:
             self._found = self._observe(bench)
         return self._found
 

@@ -53,7 +53,8 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
     def both(name: str, inner: int) -> Case:
         first, second = additions("", elements), gemm("", product_side, inner, product_side)
-        ops, build = (*first.ops, *second.ops), calls.one_after_another(first.build, second.build)
+        parts = (calls.addition(elements, dtype), calls.product(product_side, inner, product_side, dtype))
+        ops, build = (*first.ops, *second.ops), calls.one_after_another(*parts)
         return Case(name, f"{first.call}, then {second.call}", ops, build)
 
     plane = 2 * product_side**2  # FLOP of the mixed case's product for each step of its inner size

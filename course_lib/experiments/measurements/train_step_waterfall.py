@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from course_lib.accounting import flops, hardware, models, precision, roofline
 from course_lib.experiments import style, tiny_gpt
+from course_lib.experiments.bench import Bench
 from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.figure import draw
 from course_lib.experiments.result import Column
@@ -152,7 +153,8 @@ class Profiled:
     """Profiles a step once for each Bench, so that all classes of a run come from the same steps and sum to them."""
 
     def __init__(self, step: Step):
-        self.step, self._of = step, None
+        self.step = step
+        self._of: tuple[Bench, Mapping[str, list[float]]] | None = None
 
     def seconds(self, bench, seconds: float) -> Mapping[str, list[float]]:
         """class -> seconds in every profiled step."""

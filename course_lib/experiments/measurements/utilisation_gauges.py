@@ -76,11 +76,12 @@ class _Load:
     """One load; it runs once, and all three readings come from that."""
 
     def __init__(self, op: roofline.Op, build, device: hardware.Device):
-        self.op, self.build, self.device, self._found = op, build, device, None
+        self.op, self.build, self.device = op, build, device
+        self._found: dict[str, list[float]] = {}
 
     def readings(self, bench, seconds: float, name: str) -> list[float]:
         """% of each part of the run."""
-        if self._found is None:
+        if not self._found:
             with bench.torch.inference_mode():
                 self._found = self._run(bench, self.build(bench), seconds)
         if not self._found[name]:
