@@ -5,6 +5,11 @@
 
 import os
 
+from nbgrader.converters import GenerateAssignment
+from nbgrader.preprocessors import ClearSolutions
+
+from course_lib.grading.stubs import ClearAnswers
+
 c = get_config()  # noqa: F821 (nbgrader defines it)
 
 c.CourseDirectory.course_id = "where-did-the-flops-go"
@@ -14,6 +19,10 @@ c.CourseDirectory.release_directory = "exercises"
 
 c.ClearSolutions.code_stub = {"python": "# Your code here: replace the next line.\nraise NotImplementedError()"}
 c.ClearSolutions.text_stub = "*Your answer: replace this line.*"
+# An answer that is a quantity gets no line that raises (course_lib/grading/stubs.py).
+c.GenerateAssignment.preprocessors = [
+    ClearAnswers if step is ClearSolutions else step for step in GenerateAssignment.preprocessors.default()
+]
 
 # A deleted check cell would score zero without a word.
 c.OverwriteCells.add_missing_cells = True

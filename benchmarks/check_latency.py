@@ -32,9 +32,14 @@ def answers() -> dict[str, list[tuple]]:
 
     checks = [check for folder in units(ROOT) for check in load_checks(folder, ROOT)]
     return {
-        "right": [(check.id, check.reference) for check in checks],
-        "wrong": [(check.id, fn) for check in checks for fn, _ in check.wrong.values()],
+        "right": [(check.id, answer(check, check.reference)) for check in checks],
+        "wrong": [(check.id, answer(check, fn)) for check in checks for fn, _ in check.wrong.values()],
     }
+
+
+def answer(check, fn):
+    """What a learner gives to `check`: the function, or the quantity."""
+    return fn if check.unit is None else fn()
 
 
 def seconds(id: str, fn) -> float:

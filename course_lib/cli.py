@@ -67,7 +67,9 @@ def _parser() -> argparse.ArgumentParser:
         default="auto",
         help="device to record (default: the GPU if there is one)",
     )
-    record.add_argument("--only", nargs="+", metavar="NAME", help="experiments to record (default: all)")
+    record.add_argument(
+        "--only", nargs="+", metavar="NAME", help="experiments to renew in the recording (default: all)"
+    )
     record.add_argument("--out", metavar="FILE", help="file to write (default: the course's own folder of recordings)")
     record.add_argument("--quick", action="store_true", help="few repeats, to try the recorder out")
     record.add_argument("--check", metavar="FILE", help="measure nothing; check that FILE is a valid recording")
@@ -81,6 +83,21 @@ def _parser() -> argparse.ArgumentParser:
         "--import", dest="merged", metavar="FILE", help="add the events of an exported .json FILE to yours"
     )
     progress.add_argument("--force", action="store_true", help="let --export replace a file")
+
+    release = command("release", _release, "For teachers: make the zip and the wheel that students get.")
+    release.add_argument("--out", metavar="FOLDER", default="dist", help="folder to write to (default: dist)")
+
+    grade = command("grade", _grade, "For teachers: grade submissions/<student>/<unit>/<unit>.ipynb in a sandbox.")
+    grade.add_argument("submitted", metavar="SUBMITTED", help="folder with one folder for each student")
+    grade.add_argument("--roster", required=True, metavar="CSV", help="who has a row: student, first_name, last_name")
+    grade.add_argument("--unit", nargs="+", metavar="UNIT", help="units to grade (default: all that were handed in)")
+    grade.add_argument(
+        "--course", metavar="FOLDER", help="folder of gradebook.db, autograded and grades (default: beside SUBMITTED)"
+    )
+    grade.add_argument(
+        "--key", metavar="FILE", help="course key (default: $COURSE_KEY, or one in your settings, made when missing)"
+    )
+    grade.add_argument("--no-gradebook", action="store_true", help="write the tables only, nothing for nbgrader")
     return parser
 
 
@@ -104,15 +121,22 @@ def _lab(arguments) -> int:
 
 def _build(arguments) -> int:
     import subprocess
+
+    checkout = _checkout("build")
+    options = [f"--{name}" for name in ("all", "lint", "check") if getattr(arguments, name)]
+    return subprocess.run([sys.executable, "-m", "tools.build", *options], cwd=checkout).returncode
+
+
+def _checkout(command: str):
+    """The folder of the repository that this library was installed from."""
     from pathlib import Path
 
     checkout = Path(__file__).resolve().parent.parent
     if not (checkout / "tools" / "build.py").is_file():
         raise ValueError(
-            "this is an installed course without its sources; build works in a checkout of the repository only."
+            f"this is an installed course without its sources; {command} works in a checkout of the repository only."
         )
-    options = [f"--{name}" for name in ("all", "lint", "check") if getattr(arguments, name)]
-    return subprocess.run([sys.executable, "-m", "tools.build", *options], cwd=checkout).returncode
+    return checkout
 
 
 def _record(arguments) -> int:
@@ -141,4 +165,30 @@ def _progress(arguments) -> int:
         print(exchange.merge(Record.open(start), arguments.merged))
     else:
         print(progress.progress(start))
+    return 0
+
+
+def _release(arguments) -> int:
+    from pathlib import Path
+
+    from course_lib.grading import release
+
+    for path in release.release(_checkout("release"), Path(arguments.out)):
+        print(path)
+    return 0
+
+
+def _grade(arguments) -> int:
+    from course_lib.grading import command
+
+    lines = command.grade(
+        _checkout("grade"),
+        arguments.submitted,
+        arguments.roster,
+        units=arguments.unit,
+        course=arguments.course,
+        key=arguments.key,
+        gradebook=not arguments.no_gradebook,
+    )
+    print("\n".join(lines))
     return 0

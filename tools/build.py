@@ -109,12 +109,19 @@ def _notebook_path(unit: str) -> Path:
 
 
 def lesson_notebooks(root: Path) -> dict[str, nbformat.NotebookNode]:
-    """Unit -> its lesson as a notebook without outputs; `metadata.course` carries the hash of the unit's folder."""
+    """Unit -> its lesson as a notebook without outputs; `metadata.course` carries the hash of the unit's folder.
+
+    Slides show the cells that the lesson marks for them, so all others are marked to be skipped.
+    """
     notebooks = {}
     for folder in units(root):
         page = read_page(folder / "lesson.md", root)
         reads = page.front["course"].get("reads", ())
-        notebooks[folder.name] = notebook(page, {**_course(page), "hash": folder_hash(folder, reads)})
+        nb = notebook(page, {**_course(page), "hash": folder_hash(folder, reads)})
+        for cell in nb.cells:
+            if "slideshow" not in cell.metadata:
+                cell.metadata["slideshow"] = {"slide_type": "skip"}
+        notebooks[folder.name] = nb
     return notebooks
 
 

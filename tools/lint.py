@@ -8,6 +8,7 @@ from pathlib import Path
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+from course_lib.grading.leak import CANARY
 from course_lib.teaching.card_texts import CardError, parse_card
 from course_lib.teaching.check import Check, faults
 from tools.source import (
@@ -24,12 +25,14 @@ from tools.source import (
     units,
 )
 
-CANARY = re.compile(r"canary-[0-9a-f]{8}\b")
 CID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+DOLLAR = "\\$: JupyterLab takes it for the beginning of a formula; write the sum in words, 2.50 dollars"
 SECRET = re.compile(r"\b(BEGIN|END) (SOLUTION|MARK SCHEME|HIDDEN TESTS)\b")
 NO_ALT = re.compile(r"""!\[\s*\][(\[]|<img\b(?![^>]*\balt=("[^"]*[^"\s][^"]*"|'[^']*[^'\s][^']*'))[^>]*>""")
 
 NBGRADER = {"grade": bool, "grade_id": str, "locked": bool, "schema_version": int, "solution": bool, "task": bool}
+
+LIST = re.compile(r"\s*\{truth\}[.)]\s")  # "20. Each …" is an item of a list in Markdown
 
 Faults = Iterator[tuple[int, str]]
 """(line, message) pairs about one file."""
@@ -106,7 +109,7 @@ def _front_matter_faults(page: Page, path: Path) -> Faults:
 
 
 def _cell_faults(page: Page) -> Faults:
-    """Empty cells, cell ids, images without a text alternative."""
+    """Empty cells, cell ids, images without a text alternative, dollars."""
     seen = {}
     for cell in page.cells:
         node, cid = cell.node, cell.node.metadata.get("cid")
@@ -120,6 +123,8 @@ def _cell_faults(page: Page) -> Faults:
             seen[cid] = cell.line
         if node.cell_type == "markdown":
             for i, text in enumerate(node.source.split("\n")):
+                if "\\$" in text:
+                    yield cell.source_line + i, DOLLAR
                 if NO_ALT.search(text):
                     yield cell.source_line + i, "an image without a text alternative: ![what the image shows](…)"
 
@@ -212,9 +217,20 @@ def _nbgrader_faults(page: Page, own: list[Check], checks: Mapping[str, Check]) 
             elif id in checks and checks[id].points != points:
                 yield cell.line, f"{meta.grade_id}: points: {points}, but check {id!r} has {checks[id].points}"
             used.setdefault(id, cell.source_line)
+            if id in checks and (name := ast.parse(source).body[0].value.args[1].id) != checks[id].name:
+                yield cell.source_line, f"{meta.grade_id}: check {id!r} is about {checks[id].name!r}, not {name!r}"
     for check in own:
+        if check.unit is not None and not any(_is_stub_of(cell.node, check.name) for cell in page.cells):
+            line = used.get(check.id, 1)
+            yield line, f"check {check.id!r}: the answer cell begins with `{check.name} = None` before BEGIN SOLUTION"
         if check.id not in used:
             yield 1, f"no grade cell uses check {check.id!r}"
+
+
+def _is_stub_of(cell, name: str) -> bool:
+    """Whether a solution cell keeps a line that gives the quantity `name` no value, which learners replace."""
+    before = cell.source.partition("### BEGIN SOLUTION")[0]
+    return bool(cell.metadata.get("nbgrader", {}).get("solution") and re.match(rf"{name} = None\b", before))
 
 
 def _graded_check(source: str) -> str | None:
@@ -225,7 +241,8 @@ def _graded_check(source: str) -> str | None:
         return None
     call = getattr(statement, "value", None)
     alone = isinstance(statement, ast.Expr) and isinstance(call, ast.Call) and not source.rstrip().endswith(";")
-    if alone and _called(call) == "check" and len(call.args) == 2 and isinstance(call.args[0], ast.Constant):
+    named = alone and len(call.args) == 2 and isinstance(call.args[1], ast.Name)
+    if named and _called(call) == "check" and isinstance(call.args[0], ast.Constant):
         return call.args[0].value
     return None
 
@@ -294,6 +311,8 @@ def _card_faults(path: Path) -> Faults:
         except CardError as error:
             yield line, str(error)
             continue
+        if card.kind == "number" and LIST.match(card.reason):
+            yield line, f"card {id!r}: a reason that begins with {{truth}} and a full stop is shown as a list"
         if card.kind == "reflection":
             continue
         module, function = path.with_name("claims.py" if card.kind == "claim" else "truths.py"), name.replace("-", "_")

@@ -1,10 +1,8 @@
 """Reading `lessons/<unit>/`: notebooks in MyST text with the source line of every cell, and the unit's checks."""
 
 import hashlib
-import importlib.util
 import json
 import re
-import sys
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +11,8 @@ from pathlib import Path
 import jupytext.myst
 import nbformat
 import yaml
+
+from course_lib.grading.task import read_checks
 
 NOTEBOOK_FILES = ("lesson.md", "exercises.md")
 UNIT_FILES = (*NOTEBOOK_FILES, "cards.toml", "truths.py", "claims.py", "checks.py", "teaching.md")
@@ -216,12 +216,8 @@ def load_checks(folder: Path, root: Path) -> list:
     if not path.exists():
         return []
     name = path.relative_to(root).as_posix()
-    spec = importlib.util.spec_from_file_location(f"_checks_of_{folder.name}", path)
-    module = importlib.util.module_from_spec(spec)
-    write, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # no __pycache__ among the sources
     try:
-        spec.loader.exec_module(module)
-        return list(module.CHECKS)
+        return read_checks(path)
     except SyntaxError as error:
         raise SourceError([Problem(name, error.lineno or 1, f"SyntaxError: {error.msg}")]) from None
     except Exception as error:
@@ -229,8 +225,6 @@ def load_checks(folder: Path, root: Path) -> list:
         raise SourceError(
             [Problem(name, lines[-1] if lines else 1, f"{type(error).__name__}: {_one_line(error)}")]
         ) from None
-    finally:
-        sys.dont_write_bytecode = write
 
 
 def _one_line(error) -> str:

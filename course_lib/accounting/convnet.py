@@ -1,6 +1,7 @@
 """Convolutional networks as data: layers, from which sizes, parameters and FLOPs follow."""
 
 from collections import Counter, namedtuple
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from course_lib.accounting import units
@@ -96,8 +97,8 @@ class Linear:
 class Residual:
     """The sum of two branches on the same input, then `activation`, if any. An empty `shortcut` passes the input on."""
 
-    main: tuple
-    shortcut: tuple = ()
+    main: Sequence
+    shortcut: Sequence = ()
     activation: str | None = "relu"
 
     def __post_init__(self):
@@ -112,7 +113,7 @@ class Stage:
     """Layers in a row that a Breakdown shows as one part, `name`."""
 
     name: str
-    layers: tuple
+    layers: Sequence
 
     def __post_init__(self):
         _set(self, layers=_layers(self.layers, "layers"))
@@ -145,12 +146,13 @@ def _layers(layers, name: str, kinds: tuple = (Convolution, Pool, Linear, Residu
 
 # ---------------------------------------------------------------- the network
 
-Step = namedtuple("Step", "part op size size_text work work_text learned", defaults=(True,))
+Step = namedtuple("Step", "part op size size_text work work_text learned reads writes", defaults=(True, 0, 0))
 Step.__doc__ = """One operation on one image.
 
 part: stage and kind, "stem.convolution". op: "multiply-add", "batchnorm", "add", "pool" or an activation. size:
 trainable parameters. work: multiply-adds of a convolution or linear layer; else the elements that come out, times the
-window of a pooling. learned: whether parameters stand before it, so that its input needs a gradient.
+window of a pooling. learned: whether parameters stand before it, so that its input needs a gradient. reads, writes:
+numbers of the image that go in (both branches of an addition) and come out.
 """
 
 
@@ -167,7 +169,7 @@ class ConvNet:
     """
 
     name: str
-    layers: tuple
+    layers: Sequence
     image: int | tuple[int, int]
     channels: int = 3
 
@@ -258,11 +260,13 @@ def _convolution(layer: Convolution, stage: str, shape: tuple, learned: bool, st
             size * height * width,
             f"{out}·{height}·{width}·{share}·{rows}·{columns}",
             learned,
+            _numbers(shape),
+            out * height * width,
         )
     )
     shape = (out, height, width)
     if layer.norm:
-        steps.append(Step(f"{stage}.norm", "batchnorm", 2 * out, f"2·{out}", *_elements(shape)))
+        steps.append(Step(f"{stage}.norm", "batchnorm", 2 * out, f"2·{out}", *_elements(shape), True, *_same(shape)))
     return _activated(layer, stage, shape, steps), True
 
 
@@ -271,17 +275,29 @@ def _pool(layer: Pool, stage: str, shape: tuple, learned: bool, steps: list):
     rows, columns = layer.kernel or sides
     height, width = _sides(layer, stage, shape) if layer.kernel else (1, 1)
     work, text = _elements((channels, height, width))
-    steps.append(Step(f"{stage}.pool", "pool", 0, "", work * rows * columns, f"{text}·{rows}·{columns}"))
+    steps.append(
+        Step(
+            f"{stage}.pool",
+            "pool",
+            0,
+            "",
+            work * rows * columns,
+            f"{text}·{rows}·{columns}",
+            True,
+            _numbers(shape),
+            work,
+        )
+    )
     return (channels, height, width), learned
 
 
 def _linear(layer: Linear, stage: str, shape: tuple, learned: bool, steps: list):
-    features, out = 1, layer.out_features
-    for side in shape:
-        features *= side
+    features, out = _numbers(shape), layer.out_features
     size, text = (features + 1, f"({features} + 1)") if layer.bias else (features, f"{features}")
     work, work_text = out * features, f"{out}·{features}"
-    steps.append(Step(f"{stage}.linear", "multiply-add", out * size, f"{out}·{text}", work, work_text, learned))
+    steps.append(
+        Step(f"{stage}.linear", "multiply-add", out * size, f"{out}·{text}", work, work_text, learned, features, out)
+    )
     return _activated(layer, stage, (out,), steps), True
 
 
@@ -293,7 +309,7 @@ def _residual(layer: Residual, stage: str, shape: tuple, learned: bool, steps: l
             f"A residual block of {stage} adds {_size(main)} and {_size(shortcut)}; they must be equal. Give its "
             "shortcut a 1×1 convolution with the stride and the channels of main."
         )
-    steps.append(Step(f"{stage}.residual", "add", 0, "", *_elements(main)))
+    steps.append(Step(f"{stage}.residual", "add", 0, "", *_elements(main), True, 2 * _numbers(main), _numbers(main)))
     return _activated(layer, stage, main, steps), learned_main or learned_shortcut
 
 
@@ -302,15 +318,24 @@ _PASS = {Convolution: _convolution, Pool: _pool, Linear: _linear, Residual: _res
 
 def _activated(layer, stage: str, shape: tuple, steps: list) -> tuple:
     if layer.activation:
-        steps.append(Step(f"{stage}.activation", layer.activation, 0, "", *_elements(shape)))
+        steps.append(Step(f"{stage}.activation", layer.activation, 0, "", *_elements(shape), True, *_same(shape)))
     return shape
 
 
 def _elements(shape: tuple) -> tuple[int, str]:
+    return _numbers(shape), "·".join(map(str, shape))
+
+
+def _numbers(shape: tuple) -> int:
     number = 1
     for side in shape:
         number *= side
-    return number, "·".join(map(str, shape))
+    return number
+
+
+def _same(shape: tuple) -> tuple[int, int]:
+    """What an elementwise step reads and writes."""
+    return _numbers(shape), _numbers(shape)
 
 
 def _size(shape: tuple) -> str:
@@ -376,3 +401,45 @@ def _branch(width: int, stride: int, block: str) -> tuple[tuple, int]:
         return (Convolution(width, 3, stride, 1, **inner), Convolution(width, 3, 1, 1, bias=False, norm=True)), width
     narrow = (Convolution(width, 1, **inner), Convolution(width, 3, stride, 1, **inner))
     return (*narrow, Convolution(4 * width, 1, bias=False, norm=True)), 4 * width
+
+
+# Sandler et al. 2018, table 2: growth of the inner width, width that comes out, repeats, stride of the first
+_MOBILENET_V2 = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
+
+
+def mobilenet_v2(name: str, classes: int = 1000, image: int | tuple[int, int] = 224) -> ConvNet:
+    """MobileNetV2 (Sandler et al. 2018) as torchvision builds it: inverted residual blocks, in which a 1×1 convolution
+    widens, a depthwise 3×3 convolution looks around, and a 1×1 convolution narrows again. ReLU6 is counted as a ReLU.
+    """
+    parts = [Stage("stem", (normed_convolution(32, 3, 2),))]
+    channels = 32
+    for number, (growth, width, repeats, first) in enumerate(_MOBILENET_V2, 1):
+        layers = []
+        for index in range(repeats):
+            layers += inverted_residual(channels, width, growth, first if index == 0 else 1)
+            channels = width
+        parts.append(Stage(f"stage{number}", layers))
+    parts.append(Stage("last", (normed_convolution(1280),)))
+    parts.append(Stage("head", (Pool(kind="average"), Linear(units.count(classes, "classes")))))
+    return ConvNet(name, parts, image)
+
+
+def normed_convolution(width: int, kernel: int = 1, stride: int = 1, groups: int = 1, activation="relu") -> Convolution:
+    """A convolution that keeps the centre of its kernel on the image, with batch norm and without bias."""
+    return Convolution(width, kernel, stride, kernel // 2, groups, bias=False, norm=True, activation=activation)
+
+
+def inverted_residual(channels: int, width: int, growth: int, stride: int = 1) -> list:
+    """The layers of one block of MobileNetV2 on `channels` that come in; the input is added where sizes are equal."""
+    inner = growth * channels
+    main = [normed_convolution(inner)] if growth > 1 else []
+    main += [normed_convolution(inner, 3, stride, groups=inner), normed_convolution(width, activation=None)]
+    return [Residual(main, activation=None)] if stride == 1 and channels == width else main

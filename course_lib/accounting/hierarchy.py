@@ -45,7 +45,7 @@ class Energy:
 
 @dataclass(frozen=True)
 class Price:
-    """A price or a ratio of prices, from `low` to `high` in `unit` ("$/GB", "×"). source: (title or url, date)."""
+    """A price or a ratio of prices, from `low` to `high` in `unit` ("$/GiB", "×"). source: (title or url, date)."""
 
     id: str
     low: float

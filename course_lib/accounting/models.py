@@ -9,7 +9,7 @@ from functools import cache
 
 from course_lib.accounting import units
 from course_lib.accounting.breakdown import Breakdown
-from course_lib.accounting.convnet import ConvNet, image_size, pair, resnet
+from course_lib.accounting.convnet import ConvNet, image_size, mobilenet_v2, pair, resnet
 
 # letters of the formulas, here and in `flops`
 SYMBOLS = {
@@ -344,7 +344,13 @@ class VisionTransformer(_Blocks):
 
 # ---------------------------------------------------------------- the catalogue
 
-_KINDS = {"transformer": Transformer, "encoder": Encoder, "vision-transformer": VisionTransformer, "resnet": resnet}
+_KINDS = {
+    "transformer": Transformer,
+    "encoder": Encoder,
+    "vision-transformer": VisionTransformer,
+    "resnet": resnet,
+    "mobilenet-v2": mobilenet_v2,
+}
 
 
 @cache

@@ -203,7 +203,7 @@ def format_si(value, unit: str = "", digits: int = 3) -> str:
 
     A unit that is a word gets a word: 124439808, "parameters" → "124 million parameters". Whole numbers below 1000
     stay whole ("24 FLOP"). Prefixes below one (m, µ, n, p) serve seconds, watts and joules only; other small values are
-    plain decimals ("0.0833 FLOP/B"), and so are large ratios ("1 365 FLOP/B").
+    plain decimals ("0.0833 FLOP/B"), and so are large ratios ("1,365 FLOP/B").
     """
     if value < 0:
         return f"−{format_si(-value, unit, digits)}"
@@ -238,8 +238,8 @@ def format_seconds(value, digits: int = 3) -> str:
 
 
 def format_exact(value: int) -> str:
-    """Every digit, in groups of three: 124439808 → "124 439 808" (with no-break spaces)."""
-    return _group(value)
+    """Every digit, in groups of three: 124439808 → "124,439,808"."""
+    return f"{value:,}"
 
 
 _SYMBOL = re.compile("[A-Za-zΑ-ω_][A-Za-zΑ-ω_0-9]*")  # unlike \\w, it leaves the 2 of "s²" alone
@@ -264,8 +264,4 @@ def _digits(value) -> str:
 
 def _plain(value: float, digits: int) -> str:
     """No prefix: significant digits below 1000, then every digit before the point, an exponent from 1e15 on."""
-    return _group(round(value)) if 1000 <= round(value) < 1e15 else _significant(value, digits)
-
-
-def _group(value: int) -> str:
-    return f"{value:,}".replace(",", "\N{NO-BREAK SPACE}")
+    return f"{round(value):,}" if 1000 <= round(value) < 1e15 else _significant(value, digits)

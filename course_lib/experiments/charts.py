@@ -8,6 +8,7 @@ from course_lib.experiments.figure import Figure, draw
 from course_lib.experiments.table import quantity
 
 KEY = "open circle: predicted; filled: measured on {device}, {date}"
+DISTURBED = "Disturbed run: {title}"  # other programs used the processor: the finding may be theirs
 KEY_ALONE = "measured on {device}, {date}"
 # Which values a case has -> what stands beside its marks, and the sentence of the text alternative.
 BESIDE = {
@@ -67,10 +68,16 @@ def key(result) -> str:
     return (KEY if told else KEY_ALONE).format(device=result.device["name"], date=result.provenance["date"])
 
 
+def titled(result, title: str) -> str:
+    """The title, marked where other programs used the processor during the run."""
+    return DISTURBED.format(title=title) if result.disturbed else title
+
+
 def dots(result, title: str, axis: str) -> Figure:
     """Predicted and measured value of each row on one logarithmic axis, named `axis`, with the middle half of the
     repeats.
     """
+    title = titled(result, title)
     return dot_rows(rows_of(result), title, f"{title}. {in_words(result)}", axis, result.unit, key(result))
 
 
@@ -102,15 +109,21 @@ def dot_rows(rows: Sequence[Mapping], title: str, alt: str, axis: str, unit: str
 
 
 def curves(
-    result, x: str, title: str, axis: str, by: str | None = None, log: tuple[bool, bool] = (True, True)
+    result,
+    x: str,
+    title: str,
+    axis: str,
+    by: str | None = None,
+    log: tuple[bool, bool] = (True, True),
+    only: Sequence[str] = (),
 ) -> Figure:
     """Measured and predicted quantity of each row, named `axis`, over column `x`, with the middle half of the repeats.
 
     by: a column whose values make lines of their own, each labelled at that end at which it is farthest from the
-    others. log: of the axes x and y.
+    others. log: of the axes x and y. only: the lines to draw, where not all; the words still tell every case.
     """
     x_column = next(column for column in result.columns if column.key == x)
-    names = list(dict.fromkeys(row[by] for row in result.rows)) if by else [""]
+    names = [name for name in dict.fromkeys(row[by] for row in result.rows) if not only or name in only] if by else [""]
     lines = {
         name: sorted((row for row in result.rows if not by or row[by] == name), key=lambda row: row[x])
         for name in names
@@ -137,8 +150,9 @@ def curves(
             return []
         return [(*place, str(name)) for name, place in _free_ends(values, log).items()]
 
+    title = titled(result, title)
     values = {name: [(row[x], row[result.quantity]) for row in rows] for name, rows in lines.items()}
-    places = {row[x] for row in result.rows}
+    places = {row[x] for rows in lines.values() for row in rows}
     return draw(
         title,
         f"{title}. {in_words(result)}",

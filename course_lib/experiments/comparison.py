@@ -8,7 +8,7 @@ from course_lib.experiments import charts, recording, registry
 from course_lib.experiments.errors import Unavailable
 from course_lib.experiments.figure import Figure
 from course_lib.experiments.result import Result
-from course_lib.experiments.table import html_table, paragraph, quantity, text_table
+from course_lib.experiments.table import html_table, paragraph, quantity, ratio, text_table
 
 REPLAYED = (
     "Measured here: nothing. This is a recording, predicted with the recorded machine's own profile; a live run needs "
@@ -22,7 +22,10 @@ PREDICTED_GPU = (
 RECORDED_GPU = (
     "data-centre GPU: recorded on {machine}; its cases have sizes of their own, other than a processor's ({sizes})."
 )
-DASH = " A dash stands where the GPU runs another case, or where call overhead decides, which no data sheet states."
+DASH = (
+    " A dash stands where the GPU runs another case, or where call overhead or latency decides, which no data sheet "
+    "states."
+)
 FOUND = "Measured over predicted: between {low} and {high}"
 FOUND_RECORDED = "Recorded over predicted: between {low} and {high}"
 KEY_LIVE = "open circle: predicted; filled: measured here"
@@ -48,7 +51,7 @@ class Comparison:
     notes: tuple[str, ...]
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
-        live = any(row["measured"] is not None for row in self.rows)
+        live = _any(self.rows, "measured")
         columns = {
             "predicted": "predicted",
             "measured": "measured here",
@@ -58,10 +61,12 @@ class Comparison:
         }
         if self.data_centre_heading == f"{self.recorded_name}, recorded":  # one column says it
             del columns["recorded"]
+        if not _any(self.rows, "data_centre"):  # its footnote is left out as well
+            del columns["data_centre"]
 
         def cell(row, key):
             if key == "ratio" and row[key] is not None:
-                return f"{row[key]:.2f}"
+                return ratio(row[key])
             return quantity(row[key], self.unit)
 
         headings = ["case", *columns.values()]
@@ -79,12 +84,12 @@ class Comparison:
     def plot(self) -> Figure:
         """Predicted, measured here and recorded value of each case, side by side; `str(figure)` says it in words."""
         ratios = [row["ratio"] for row in self.rows if row["ratio"] is not None]
-        live = any(row["measured"] is not None for row in self.rows)
+        live = _any(self.rows, "measured")
         title = self.question
         if ratios:
             low, high = (quantity(pick(ratios), "×") for pick in (min, max))
             title = (FOUND if live else FOUND_RECORDED).format(low=low, high=high)
-        beside = any(row["recorded"] is not None for row in self.rows)
+        beside = _any(self.rows, "recorded")
         marks = (KEY_BOTH if beside else KEY_LIVE) if live else KEY_RECORDED
         words = " ".join(charts.written(charts.SENTENCES, row, self.unit) for row in self.rows)
         axis = AXES.get(self.unit, "value")
@@ -123,11 +128,16 @@ def compare(result: Result, recorded: Result | str | None = None) -> Comparison:
         *result.provenance["notes"],
         RECORDED.format(machine=_machine(beside)) if beside else "Recorded: none yet.",
         *refused,
-        _data_centre(result.name, gpu) + (DASH if dashes else ""),
+        *((_data_centre(result.name, gpu) + DASH * dashes,) if _any(rows, "data_centre") else ()),
     )
     beside_name = beside.device["name"] if beside else None
     heading = f"{gpu.device['name']}, recorded" if gpu else "H100, data sheet"
     return Comparison(result.question, result.unit, rows, beside_name, heading, notes)
+
+
+def _any(rows, key: str) -> bool:
+    """Whether one row at least has a value there: a column without any is not worth its width."""
+    return any(row[key] is not None for row in rows)
 
 
 def _machine(result: Result) -> str:

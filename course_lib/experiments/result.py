@@ -20,6 +20,7 @@ _TYPES = {"str": (str,), "int": (int,), "float": (float,), "float?": (float, typ
 
 
 HOLDS = "It holds in this run: {claim}."
+HOLDS_DISTURBED = "It holds in this run, although other programs used the processor meanwhile: {claim}."
 FAILS = "It does not hold in this run: {claim}."
 TOO_NOISY = "Too noisy to judge whether {claim}: {why} Run the cell again when the machine is quiet."
 BUSY_HERE = "other programs used the processor meanwhile."
@@ -88,7 +89,7 @@ class Result:
         spread widely). AssertionError with the claim where it fails on a quiet machine.
         """
         if holds:
-            print(HOLDS.format(claim=claim))
+            print((HOLDS_DISTURBED if self.disturbed else HOLDS).format(claim=claim))
             return
         wide = [case for case, values in self.raw.items() if timing.Repeats(values).spread > timing.NOISY]
         if not (self.disturbed or wide):

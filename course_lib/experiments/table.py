@@ -1,6 +1,8 @@
 """Tables as text and as HTML, and the one way in which a measured value is written."""
 
 import html
+import math
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -14,12 +16,18 @@ def quantity(value, unit: str = "") -> str:
     if isinstance(value, str):
         return value
     if unit == "×":
-        return f"{value:.2f}×" if value < 9.995 else f"{units.format_si(float(f'{value:.3g}'))}×"
+        return f"{ratio(value)}×" if value < 9.995 else f"{units.format_si(float(f'{value:.3g}'))}×"
     if unit == "s":
         return units.format_seconds(value)
     if unit == "B":
         return units.format_bytes(value)
     return units.format_si(value, unit)
+
+
+def ratio(value: float) -> str:
+    """A pure number: two decimals, and more where these would not show two digits that count (0.0042)."""
+    decimals = 1 - math.floor(math.log10(value)) if 0 < value < 0.095 else 2
+    return f"{value:.{decimals}f}"
 
 
 def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -45,20 +53,21 @@ def html_table(
     headings: Sequence[str], rows: Sequence[Sequence[str]], caption: str, notes: Sequence[str] = (), left=False
 ) -> str:
     """An HTML table in the page's own colours, with its caption above and its notes below; `left` for words instead of
-    numbers.
+    numbers. A number stays on one line with its unit, and what stands `so` in a note is code.
     """
     e = html.escape
-    side = "left" if left else "right"
+    side, wrap = ("left", "") if left else ("right", ";white-space:nowrap")
     head = "".join(
         f'<th scope="col" style="text-align:{"left" if i == 0 else side}">{e(h)}</th>' for i, h in enumerate(headings)
     )
     body = "".join(
         f'<tr><th scope="row" style="text-align:left;font-weight:normal">{e(first)}</th>'
-        + "".join(f'<td style="text-align:{side}">{e(cell)}</td>' for cell in rest)
+        + "".join(f'<td style="text-align:{side}{wrap}">{e(cell)}</td>' for cell in rest)
         + "</tr>"
         for first, *rest in rows
     )
-    below = "".join(f'<p style="margin:.2em 0;font-size:.9em">{e(note)}</p>' for note in notes)
+    written = [re.sub("`([^`]+)`", r"<code>\1</code>", e(note)) for note in notes]
+    below = "".join(f'<p style="margin:.2em 0;font-size:.9em">{note}</p>' for note in written)
     return (
         f'<table><caption style="caption-side:top;text-align:left;color:inherit">{e(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"

@@ -1,7 +1,8 @@
-"""Plain numbers along an axis: "10 µs", "100 G", "2048"; as many as fit beside each other."""
+"""Plain numbers along an axis: "10 µs", "100 G", "2,048"; as many as fit beside each other."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 _LARGE = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
@@ -17,14 +18,14 @@ def tick_text(value: float, unit: str = "", digits: int = 4) -> str:
         return f"−{tick_text(-value, unit, digits)}"
     if value == 0:
         return "0"
-    plain = f"{value:.10g}"
+    plain = f"{value:,.10g}"
     if unit == "×":
         return f"{plain}×"
     if unit == "%" or (unit == "" and value < 1e5):
         return plain
     steps = _SMALL if unit == "s" else _LARGE + _SMALL[:1]
     step, prefix = next((step for step in steps if value >= step[0] * (1 - 1e-9)), steps[-1])
-    return f"{value / step:.{digits}g} {prefix}{unit if unit in ('s', 'B') else ''}".rstrip()
+    return f"{value / step:,.{digits}g} {prefix}{unit if unit in ('s', 'B') else ''}".rstrip()
 
 
 def log_ticks(low: float, high: float) -> Iterator[list[float]]:
@@ -54,6 +55,12 @@ def linear_ticks(low: float, high: float) -> Iterator[list[float]]:
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         if last - first < 100:
             yield [round(n * step, 12 - math.floor(math.log10(step))) for n in range(first, last + 1)]
+
+
+def few_ticks(low: float, high: float, log: bool = False) -> list[float]:
+    """The most ticks from `low` to `high` that are not too many, whatever the length of their texts."""
+    sets = log_ticks(low, high) if log else linear_ticks(low, high)
+    return next(found for found in sets if len(found) <= MOST)
 
 
 def _within(value: float, low: float, high: float) -> bool:
@@ -107,7 +114,8 @@ def _extent(axes, name: str, unit: str, value: float) -> tuple[float, float]:
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
-    font, renderer = FontProperties(size=rcParams[f"{name}tick.labelsize"]), axes.figure.canvas.get_renderer()
+    sizes: Mapping[str, Any] = rcParams
+    font, renderer = FontProperties(size=sizes[f"{name}tick.labelsize"]), axes.figure.canvas.get_renderer()
     width, height, _ = renderer.get_text_width_height_descent(tick_text(value, unit), font, ismath=False)
     if name == "x":
         at, half = axes.get_xaxis_transform().transform((value, 0))[0], width / 2

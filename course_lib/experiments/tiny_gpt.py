@@ -8,6 +8,8 @@ so that `accounting.memory` describes it to the byte; dropout is 0. The names of
     net = tiny_gpt.build(bench, model, attention="sdpa", recompute="full")               # an nn.Module
     tokens = tiny_gpt.tokens(bench, model, batch=4, seq=128)
     loss, logits = net(tokens, labels=tokens)
+
+`on_meta(model)` is the same module without any memory, for counting.
 """
 
 import math
@@ -36,6 +38,30 @@ def build(bench, model: models.Transformer, attention="eager", recompute="none",
     attention: "eager" or "sdpa". recompute: "none", or "full": each block is checkpointed, without reentrant autograd,
     when it trains. dtype: of the weights. ValueError for a model that is not built as GPT-2 with gelu-tanh.
     """
+    _check(model, attention, recompute)
+    net = _module(bench.torch)(model, attention, recompute, bench.on, torch_dtype(bench.torch, dtype))
+    with bench.torch.no_grad():
+        for name, parameter in net.named_parameters():
+            if parameter.dim() == 2:
+                deviation = 0.02 / math.sqrt(2 * model.layers) if name.endswith("c_proj.weight") else 0.02
+                parameter.normal_(0.0, deviation, generator=bench.generator)
+            else:
+                parameter.fill_(1.0 if name.endswith("weight") else 0.0)
+    return net
+
+
+def on_meta(model: models.Transformer, attention="eager", recompute="none"):
+    """The nn.Module that `model` describes on torch's meta device: shapes without numbers, so GPT-2 takes no memory and
+    no time. Arguments as for `build`.
+    """
+    import torch
+
+    _check(model, attention, recompute)
+    return _module(torch)(model, attention, recompute, "meta", torch.float32)
+
+
+def _check(model: models.Transformer, attention: str, recompute: str) -> None:
+    """ValueError for arguments that are none of the words, or a model that is not built as GPT-2 with gelu-tanh."""
     if attention not in ("eager", "sdpa") or recompute not in ("none", "full"):
         raise ValueError(
             f"attention={attention!r} must be 'eager' or 'sdpa', recompute={recompute!r} 'none' or 'full'."
@@ -47,15 +73,6 @@ def build(bench, model: models.Transformer, attention="eager", recompute="none",
         raise ValueError(
             f"{model.name} is not a GPT-2 without dropout: {', '.join(differs) or 'dropout or heads'} differ."
         )
-    net = _module(bench.torch)(model, attention, recompute, bench.on, torch_dtype(bench.torch, dtype))
-    with bench.torch.no_grad():
-        for name, parameter in net.named_parameters():
-            if parameter.dim() == 2:
-                deviation = 0.02 / math.sqrt(2 * model.layers) if name.endswith("c_proj.weight") else 0.02
-                parameter.normal_(0.0, deviation, generator=bench.generator)
-            else:
-                parameter.fill_(1.0 if name.endswith("weight") else 0.0)
-    return net
 
 
 def tokens(bench, model: models.Transformer, batch: int, seq: int):

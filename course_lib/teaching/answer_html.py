@@ -111,7 +111,7 @@ def scale_picture(card: Card, guess: float, truth: float) -> str:
 
 
 def _power(exponent: int) -> str:
-    return f"{10.0**exponent:g}" if -3 <= exponent <= 4 else f"1e{exponent}"
+    return f"{10.0**exponent:,g}" if -3 <= exponent <= 4 else f"1e{exponent}"
 
 
 # ---- A choice ----------------------------------------------------------------------------------------------------

@@ -49,6 +49,9 @@ STOPPED = (
     "then this one: what you typed comes back."
 )
 COMPUTING = "Computing the answer…"
+PREPARING = (
+    "Committed: {guess}, {sure}. This machine works out the answer; you can reveal it in a moment, or retry first."
+)
 FAILED = "The answer cannot be computed here ({reason}). Your guess is kept; reveal again later."
 REVEALED = "Revealed. The answer stands below."
 BESIDE = "Revealed. A model answer stands below, beside yours."
@@ -101,7 +104,20 @@ class LiveCard:
         self._read()
         line = self._do(content) if content.get("round", 0) == self._card.round else ""
         self._read()
-        self.widget.view = self._view(line or self._answered())
+        try:
+            if content.get("do") == "commit" and not line:
+                self._prepare()
+        finally:  # a learner may interrupt what takes long
+            self.widget.view = self._view(line or self._answered())
+
+    def _prepare(self) -> None:
+        """Work the answer out as soon as a guess is committed, so that the reveal, which shows it, takes no time though
+        the truth be measured. What goes wrong is said at the reveal, which tries again.
+        """
+        wanted = self._state.guesses and not self._state.revealed and self._answer is None
+        if wanted and self._card.kind != "reflection":
+            self.widget.view = self._view(self._said(PREPARING))
+            self._compute()
 
     def _do(self, content: Mapping[str, Any]) -> str:
         """Act on the state that was just read. Returns the line to show where it is not the one of the state."""
@@ -143,8 +159,10 @@ class LiveCard:
         return typed
 
     def _reveal(self) -> str:
-        self.widget.view = self._view(COMPUTING)
-        line = self._compute()
+        line = ""
+        if self._answer is None:
+            self.widget.view = self._view(COMPUTING)
+            line = self._compute()
         if not line:
             self._add("reveal", answers.outcome(self._card, self._state.guesses[0], self._answer))
             self._retrying = False
@@ -221,8 +239,11 @@ class LiveCard:
             return NEXT_ROUND if card.round else START[card.kind]
         if reflection:
             return REWRITE if self._retrying else KEPT
-        first, last = guesses[0], guesses[-1]
-        line = RETRY if self._retrying else RETRIED if len(guesses) > 1 else COMMITTED
+        return self._said(RETRY if self._retrying else RETRIED if len(guesses) > 1 else COMMITTED)
+
+    def _said(self, line: str) -> str:
+        """A line with the first guess, the last one and how sure that is."""
+        card, first, last = self._card, self._state.guesses[0], self._state.guesses[-1]
         return line.format(
             first=card.shown(first.value), guess=card.shown(last.value), sure=SURE.get(last.sure, last.sure)
         )

@@ -102,6 +102,7 @@ function draft(id) {
   return {
     read: () => quietly(() => JSON.parse(sessionStorage.getItem(key))),
     keep: (value) => quietly(() => sessionStorage.setItem(key, JSON.stringify(value))),
+    move: (stage) => quietly(() => sessionStorage.setItem(key, JSON.stringify({ ...JSON.parse(sessionStorage.getItem(key)), stage }))),
     forget: () => quietly(() => sessionStorage.removeItem(key)),
   };
 }
@@ -169,7 +170,9 @@ function render({ model, el }) {
       guess.set(kept.guess);
       check(sure, kept.sure);
     }
-    if (shown.saved < view.saved) typed.forget();
+    // A commit from another window leaves what was typed here for the second guess.
+    if (shown.saved < view.saved && asked !== "commit" && typed.read()?.stage === stage(shown)) typed.move(stage(view));
+    else if (shown.saved < view.saved) typed.forget();
   }
 
   // The focus never falls back to the page: it leaves a locked input for Commit, and a button that opened the form for its first input.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from course_lib.teaching import units
-from course_lib.teaching.check_form import Check, call_text, decode_arguments, faults, public_cases
+from course_lib.teaching.check_form import Check, answered, call_text, decode_arguments, faults, public_cases
 from course_lib.teaching.check_run import (
     Answer,
     Calls,
@@ -25,7 +25,7 @@ from course_lib.teaching.check_run import (
     learners_line,
     raised_by_the_learner,
 )
-from course_lib.teaching.check_texts import SAY
+from course_lib.teaching.check_texts import SAY, SAY_OF_A_QUANTITY
 from course_lib.teaching.check_values import (
     EXACT,
     Close,
@@ -47,7 +47,8 @@ SECONDS = 5.0
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What `check` found; a notebook shows its `message`. `diagnosis` names the recognised wrong answer.
+    """What `check` found; a notebook shows its `message`. `diagnosis` names the recognised wrong answer, `partial` is
+    what groups of inputs earn where not all answers are right.
 
     outcome: "right", "wrong" (value), "form" (not the kind of value asked for), "raised", "late", "stub" (not done
     yet), "not-callable"; and where nothing was checked "unknown" (no such check) or "other-function".
@@ -58,6 +59,7 @@ class CheckResult:
     points: float
     message: str
     diagnosis: str | None = None
+    partial: float = 0
 
     @property
     def passed(self) -> bool:
@@ -65,7 +67,7 @@ class CheckResult:
 
     @property
     def score(self) -> float:
-        return self.points if self.passed else 0
+        return self.points if self.passed else self.partial
 
     def __repr__(self) -> str:
         return self.message
@@ -84,8 +86,9 @@ class CheckResult:
         return f'<div class="course-check" role="status" style="{style}">{body}</div>'
 
 
-def check(id: str, fn: Callable) -> CheckResult:
+def check(id: str, fn: Callable | float | str) -> CheckResult:
     """Try `fn` on the public inputs of check `id`, and say in a line or a short paragraph what is right or wrong.
+    Where the exercise asks for a quantity, `fn` is that number, or a text such as "3.35 TB/s".
 
     Raises nothing that the learner's code raised (only a KeyboardInterrupt passes), and never shows the right
     value. Every call gets fresh copies of its input; the first is repeated at the end, so that a function that keeps
@@ -114,8 +117,13 @@ class _Attempt:
         self.same = Close(**spec["same"])
         self.inputs = [case["input"] for case in spec["cases"]]
         self.expected = [case["expected"] for case in spec["cases"]]
+        self.unit = spec.get("unit")
+        self.say = SAY if self.unit is None else SAY | SAY_OF_A_QUANTITY
+        self.partial, self.earned = 0, []
 
     def run(self) -> CheckResult:
+        if self.unit is not None:
+            return self._quantity()
         if not callable(self.fn):
             name, got = _name(self.spec), short(plain(self.fn))
             return self._result("not-callable", ["not_callable"], id=self.id, name=name, got=got)
@@ -128,23 +136,25 @@ class _Attempt:
                         break  # too slow to be repeated within the limit
                     args, kwargs = decode_arguments(self.inputs[index])
                     if error := binding_error(self.fn, args, kwargs):
-                        stopped = self._result("form", ["arguments"], call=self._call(index), error=error)
+                        stopped = error
                         break
                     answers.append(calls.call(args, kwargs))
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                stopped, shown = self._stopped(index, error), calls.shown
+                stopped, shown = error, calls.shown
         first = [answer.value for answer in answers[: len(self.inputs)]]
         agree = [self._near(got, want) for got, want in zip(first, self.expected, strict=False)]
         again = answers[len(self.inputs)] if len(answers) > len(self.inputs) else None
         if again and (differs := self._differs(answers[0], again)):
-            shown, result = again.shown, differs
-        elif not all(agree):
+            print(again.shown, end="\n" if again.shown else "")
+            return differs
+        self._credit(agree)
+        if not all(agree):
             at = agree.index(False)
             shown, result = answers[at].shown, self._wrong(answers[at], at, first, agree)
-        elif stopped:
-            result = stopped
+        elif stopped is not None:
+            result = self._stopped(index, stopped)
         else:
             more = [self.spec["insight"]] if self.spec.get("insight") else []
             return self._result("right", ["right"], more=more, points=self.spec["points"])
@@ -152,9 +162,30 @@ class _Attempt:
             print(shown)
         return result
 
-    def _stopped(self, index: int, error: BaseException) -> CheckResult:
-        """What to say about a call that gave no value."""
+    def _quantity(self) -> CheckResult:
+        """What to say about a number or a text that the learner assigned."""
+        value = answered(self.unit, plain(self.fn))
+        if value is None or self.fn is ...:
+            return self._result("stub", ["stub"], signature=_name(self.spec))
+        if self._near(value, self.expected[0]):
+            more = [self.spec["insight"]] if self.spec.get("insight") else []
+            return self._result("right", ["right"], more=more, points=self.spec["points"])
+        return self._wrong(Answer(value, False, "", False), 0, [value], [False])
+
+    def _credit(self, agree: list[bool]) -> None:
+        """The groups whose inputs were all tried and all answered rightly, and their points."""
+        tried = [*agree, *[False] * (len(self.inputs) - len(agree))]
+        for group, points in self.spec.get("groups", {}).items():
+            cases = zip(self.spec["cases"], tried, strict=True)
+            if all(right for case, right in cases if case["group"] == group):
+                self.partial += points
+                self.earned.append(group)
+
+    def _stopped(self, index: int, error: BaseException | str) -> CheckResult:
+        """What to say about a call that gave no value; a text says why its arguments are not taken."""
         call = self._call(index)
+        if isinstance(error, str):
+            return self._result("form", ["arguments"], call=call, error=error)
         if isinstance(error, TimeUp):
             return self._result("late", ["late"], call=call, seconds=SECONDS)
         if isinstance(error, InputAsked):
@@ -177,6 +208,7 @@ class _Attempt:
         """What to say about wrong values: which known wrong answer they are, else what the first of them lacks."""
         got, want = answer.value, self.expected[at]
         values = {"call": self._call(at), "got": short(got), "form": form(want)}
+        values["quantity"] = f"{short(got)} {self.unit or ''}".rstrip()
         if known := self._diagnosis(outputs):
             return self._result("wrong", ["diagnosed"], diagnosis=known["name"], message=known["message"], **values)
         if got is None and want is not None:
@@ -184,7 +216,8 @@ class _Attempt:
             return self._result("form", [say, "asked"], **values)
         if fault := form_fault(got, want):
             asked = ["asked"] if isinstance(want, (list, dict)) else []
-            return self._result("form", ["form", *asked], fault=fault, **values)
+            say = "form_pure" if self.unit == "" else "form"
+            return self._result("form", [say, *asked], fault=fault, **values)
         where, g, w = next(leaf for leaf in leaves(got, want) if self.same.leaf_distance(*leaf[1:]) > 1)
         say, size = how_far(g, w)
         more = [
@@ -214,8 +247,12 @@ class _Attempt:
     def _result(
         self, outcome: str, say: list[str], *, diagnosis: str | None = None, more: list[str] | None = None, **values
     ) -> CheckResult:
-        lines = [*(SAY[name].format(**values) for name in say), *(more or [])]
-        return CheckResult(self.id, outcome, self.spec["points"], "\n".join(lines), diagnosis)
+        if outcome != "right" and self.earned:
+            say = [*say, "partial"]
+            values |= {"earned": self.partial, "points": self.spec["points"], "groups": "; ".join(self.earned)}
+        lines = [*(self.say[name].format(unit=self.unit, **values) for name in say), *(more or [])]
+        partial = 0 if outcome == "right" else self.partial
+        return CheckResult(self.id, outcome, self.spec["points"], "\n".join(lines), diagnosis, partial)
 
 
 def _under_nbgrader() -> bool:

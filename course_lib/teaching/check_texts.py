@@ -44,6 +44,24 @@ SAY = {
     "keeps": "Does it change a variable outside it or a default argument, or draw random numbers?",
     "whole": "Did you round, or use `//` where `/` is meant?",
     "agree": "Examples that agree: {agree} of {cases}.",
+    "partial": "Points so far: {earned:g} of {points:g}, for {groups}.",
     # ---- what the function printed
     "cut": "… ({shown} of {total} characters of what your function printed)",
 }
+
+SAY_OF_A_QUANTITY = {
+    "right": "Right. Score: {points:g} of {points:g}.",
+    "stub": "Not done yet: give `{signature}` a value, run its cell, then run this one again.",
+    "form": 'Not yet: `{call}` is {got}. Write a number in {unit}, or a text with number and unit: "12 {unit}".',
+    "form_pure": "Not yet: `{call}` is {got}. Write a plain number; it has no unit.",
+    "nothing": "Not done yet: `{call}` is None.",
+    "too_large": "Not yet: `{call}` is {quantity}; that is too large.",
+    "too_small": "Not yet: `{call}` is {quantity}; that is too small.",
+    "large_factor": "Not yet: `{call}` is {quantity}; that is too large by a factor of {ratio}.",
+    "small_factor": "Not yet: `{call}` is {quantity}; that is too small by a factor of {ratio}.",
+    "large_percent": "Not yet: `{call}` is {quantity}; that is too large by {percent} %.",
+    "small_percent": "Not yet: `{call}` is {quantity}; that is too small by {percent} %.",
+    "value": "Not yet: `{call}` is {quantity}; that is not right.",
+    "diagnosed": "Not yet: `{call}` is {quantity}. {message}",
+}
+"""Where the learner assigns a quantity: the sentences that differ, for nothing is called and nothing returned."""

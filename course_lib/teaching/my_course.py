@@ -28,6 +28,7 @@ SHIPPED = ("notebooks", "exercises")
 START = "notebooks/00_start_here.ipynb"
 BASE = Path(".course", "base")
 SETTINGS = Path(__file__).parent / "jupyter_config"  # no questions about news and updates, and `lab_server.py`; no more
+DATA = Path(__file__).parent / "jupyter_data"  # a small extension: a link to a cell makes it the active one
 
 NOTHING_SHIPPED = "No notebooks are here to open: {folder} has none. In a checkout, run `make build` first."
 NOT_WRITABLE = "The course cannot be copied to {folder} ({reason}). Run this in a folder that you can write to."
@@ -120,10 +121,11 @@ def lab(target: Path, args: Sequence[str] = ()) -> tuple[list[str], dict[str, st
     # A shell of its own choice would be a login shell wherever no terminal is behind us, and that one forgets the PATH.
     shell = f"--ServerApp.terminado_settings={{'shell_command': [{os.environ.get('SHELL') or 'sh'!r}]}}"
     command = [sys.executable, "-m", "jupyter", "lab", *opened, *([shell] if os.name == "posix" else []), *args]
-    settings = [str(SETTINGS), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
+    ours = {"JUPYTER_CONFIG_PATH": SETTINGS, "JUPYTER_PATH": DATA}
+    paths = {name: os.pathsep.join([str(own), *filter(None, [os.environ.get(name)])]) for name, own in ours.items()}
     # So that `course` and `python` in JupyterLab's terminals are the ones that run it.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    return command, {**os.environ, "PATH": path, "JUPYTER_CONFIG_PATH": os.pathsep.join(settings)}
+    return command, {**os.environ, "PATH": path, **paths}
 
 
 def shipped() -> Path:

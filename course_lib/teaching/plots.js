@@ -2,7 +2,7 @@
 // units. `plot(el)` gives a picture to paint and to repaint; explorer.js follows in the same module.
 const NS = "http://www.w3.org/2000/svg";
 const WIDTH = 640, HEIGHT = 400;
-const BOX = { left: 74, right: 622, top: 40, bottom: 346 };
+const BOX = { left: 80, right: 622, top: 40, bottom: 346 };
 const REACH = 40; // how near the pointer must be to a mark for its values to show
 const FAR = 60; // what a label that stands away from its point is worth, in square units of an overlap
 const LINE = 16; // from one line of words to the next
@@ -34,7 +34,7 @@ function drawAxes(group, { x: across, y: up }, x, y) {
   }
   add(group, "text", { x: (BOX.left + BOX.right) / 2, y: HEIGHT - 12, "text-anchor": "middle" }, across.title);
   const middle = (BOX.top + BOX.bottom) / 2;
-  add(group, "text", { transform: `translate(16 ${middle}) rotate(-90)`, "text-anchor": "middle" }, up.title);
+  add(group, "text", { transform: `translate(14 ${middle}) rotate(-90)`, "text-anchor": "middle" }, up.title);
 }
 
 // ---- Marks: each draws itself and gives { targets: what can be pointed at, words: labels that `place` puts down } ----
@@ -134,9 +134,18 @@ function plot(el) {
   spoken.className = "spoken";
   spoken.setAttribute("aria-live", "polite");
   el.append(spoken);
-  let targets = [], current = -1, drawn = null;
+  let targets = [], current = -1, drawn = null, last = null;
+
+  // Words have a width only on the page, and may be drawn before they are there: then they are placed again.
+  const seen = new ResizeObserver(() => {
+    if (!svg.getBoundingClientRect().width) return;
+    if (last) paint(...last);
+    seen.disconnect();
+  });
+  seen.observe(svg);
 
   function paint(axes, figure) {
+    last = [axes, figure];
     const x = position(axes.x, BOX.left, BOX.right), y = position(axes.y, BOX.bottom, BOX.top);
     y.zero = axes.y.log ? BOX.bottom : y(Math.min(Math.max(0, axes.y.low), axes.y.high));
     title.textContent = heading.textContent = figure.title;

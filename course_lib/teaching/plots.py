@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from course_lib.accounting import units
-
-_PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+from course_lib.experiments.ticks import few_ticks, tick_text
 
 
 @dataclass(frozen=True)
@@ -148,30 +147,6 @@ class Figure:
         return [f"{name} {amounts[-1]}", _short(values), texts]
 
 
-def tick_values(axis: Axis) -> list[float]:
-    """Where the axis has ticks: at powers of ten on a log axis (at most eight), else at about five round numbers."""
-    if axis.categories:
-        return [float(position) for position in range(len(axis.categories))]
-    if axis.scale == "log":
-        first, last = math.ceil(math.log10(axis.low) - 1e-9), math.floor(math.log10(axis.high) + 1e-9)
-        step = max(1, math.ceil((last - first) / 7))
-        return [10.0**exponent for exponent in range(first, last + 1, step)]
-    rough = (axis.high - axis.low) / 5
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * (1 - 1e-9))
-    return [step * n for n in range(math.ceil(axis.low / step - 1e-9), math.floor(axis.high / step + 1e-9) + 1)]
-
-
-def tick_text(axis: Axis, value: float) -> str:
-    """The text of a tick; the unit stands in the axis title."""
-    if axis.categories:
-        return axis.categories[int(value)]
-    if value < 0:
-        return f"−{tick_text(axis, -value)}"
-    size, prefix = next((step for step in _PREFIXES if value >= step[0]), (1, ""))
-    return f"{value / size:g} {prefix}".rstrip()
-
-
 def _check(mark: Mark, figure: "Figure") -> None:
     """Refuse a mark that could not be drawn where its numbers say."""
     shown = f"of the figure {figure.title!r}"
@@ -209,12 +184,19 @@ def _short(value):
 def _axis_spec(axis: Axis, room: float = 0.0) -> dict[str, Any]:
     """room: categories' widths left free at the right."""
     low, high = (-0.5, len(axis.categories) - 0.5 + room) if axis.categories else (axis.low, axis.high)
-    ticks = [[value, tick_text(axis, value)] for value in tick_values(axis)]
     return {
         "title": axis.title,
         "unit": axis.unit,
         "low": low,
         "high": high,
         "log": axis.scale == "log",
-        "ticks": ticks,
+        "ticks": _ticks(axis),
     }
+
+
+def _ticks(axis: Axis) -> list[list]:
+    """[value, text] of each tick: a category's name, or a number as in every other picture of the course."""
+    if axis.categories:
+        return [[float(position), name] for position, name in enumerate(axis.categories)]
+    values = few_ticks(axis.low, axis.high, axis.scale == "log")
+    return [[value, tick_text(value, axis.unit)] for value in values]

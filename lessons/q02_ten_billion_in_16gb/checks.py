@@ -1,6 +1,6 @@
 """Checks of the exercises of Q2: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
 
-from course_lib.teaching.check import Check
+from course_lib.teaching.check import Check, Close
 
 # ---- q02.bytes-per-parameter ---------------------------------------------------------------------
 
@@ -42,9 +42,36 @@ def _bytes_one_scale(weight_bits, grad_bits, master, moments, moment_bits):
     return (weight_bits + grad_bits) / 8 + 4 * bool(master) + moments * moment_bits / 8 + scale
 
 
-def _draw_bytes(rng):
-    """A recipe in which every wrong answer differs from the right one: with a master weight and two 8-bit moments."""
-    return rng.choice([16, 32]), rng.choice([8, 16, 24, 32]), True, rng.choice([2, 3, 4]), 8
+def _draw_bytes(rng, group):
+    """A recipe with a master weight and at least two moments, so that what is forgotten shows; scales only at 8 bits."""
+    moment_bits = 8 if group == _NARROW else rng.choice([16, 32])
+    return rng.choice([16, 32]), rng.choice([8, 16, 24, 32]), True, rng.choice([2, 3, 4]), moment_bits
+
+
+_WIDE, _NARROW = "moments of 16 or 32 bits", "moments of 8 bits"
+
+
+# ---- q02.state-of-8b -----------------------------------------------------------------------------
+
+
+def _state():
+    # canary-6fd0a2e9
+    return 16 * 8.03
+
+
+def _state_twelve():
+    # canary-b41c7f80
+    return 12 * 8.03
+
+
+def _state_weights():
+    # canary-2e95d3c6
+    return 2 * 8.03
+
+
+def _state_gib():
+    # canary-80e6b1fa
+    return 16 * 8.03e9 / 2**30
 
 
 # ---- q02.largest-model ---------------------------------------------------------------------------
@@ -209,7 +236,11 @@ CHECKS = [
         id="q02.bytes-per-parameter",
         points=2,
         signature="bytes_per_parameter(weight_bits, grad_bits, master, moments, moment_bits)",
-        public=[(16, 16, True, 2, 32), (32, 32, False, 2, 32), (16, 16, True, 2, 8), (32, 32, False, 1, 32)],
+        groups={_WIDE: 1, _NARROW: 1},
+        public={
+            _WIDE: [(16, 16, True, 2, 32), (32, 32, False, 2, 32), (32, 32, False, 1, 32)],
+            _NARROW: [(16, 16, True, 2, 8)],
+        },
         generate=_draw_bytes,
         reference=_bytes,
         insight="The first two inputs give the same 16 bytes: mixed precision saves no model state.",
@@ -229,6 +260,26 @@ CHECKS = [
                 "The 8-bit moments share one scale. Each of them has its own blocks, and each block its own scale.",
             ),
             "gradient missing": (_bytes_no_gradient, "The gradient is missing: it exists for each parameter as well."),
+        },
+    ),
+    Check(
+        id="q02.state-of-8b",
+        points=1,
+        signature="state",
+        unit="GB",
+        reference=_state,
+        same=Close(rel=0.01),
+        insight="The weights alone are an eighth of it.",
+        wrong={
+            "twelve bytes": (
+                _state_twelve,
+                "That is 12 bytes a parameter. Weights and gradients are 4, the master weight 4, the two moments 8.",
+            ),
+            "weights only": (
+                _state_weights,
+                "These are the weights. Gradients, master weight and moments are state too.",
+            ),
+            "GiB": (_state_gib, "That is the number of GiB. GB is 10⁹ bytes here."),
         },
     ),
     Check(

@@ -28,6 +28,11 @@ def _tile_no_reuse(tile_m, tile_n, bytes_per_element):
     return 2 * tile_m * tile_n / (bytes_per_element * 2 * tile_m * tile_n)
 
 
+def _tile_product_of_sides(tile_m, tile_n, bytes_per_element):
+    # canary-a295aae2
+    return 2 * tile_m * tile_n / (bytes_per_element * tile_m * tile_n)
+
+
 def _tile_with_result(tile_m, tile_n, bytes_per_element):
     # canary-5985898b
     return 2 * tile_m * tile_n / (bytes_per_element * (tile_m + tile_n + tile_m * tile_n))
@@ -78,6 +83,11 @@ def _smallest_no_result(peak, bandwidth, bytes_per_element):
 def _smallest_rounded_down(peak, bandwidth, bytes_per_element):
     # canary-7c2974f8
     return int(_exact_n(peak, bandwidth, bytes_per_element))
+
+
+def _smallest_not_rounded(peak, bandwidth, bytes_per_element):
+    # canary-aed2609d
+    return float(_exact_n(peak, bandwidth, bytes_per_element))
 
 
 def _draw_smallest(rng):
@@ -152,6 +162,12 @@ def _blocked_edges_dropped(a, b, tile):
     return [c, fetched]
 
 
+def _blocked_one_row(a, b, tile):
+    # canary-5e60908d
+    c, fetched = _blocked(a, b, tile)
+    return [[[sum(column) for column in zip(*c, strict=True)] for _ in c], fetched]
+
+
 def _draw_blocked(rng):
     """Small whole numbers; no side is a multiple of the tile, and each takes two or three tiles."""
     tile = rng.choice([2, 3, 4])
@@ -212,6 +228,11 @@ def _attention_by_width(q, k, v):
     return _attend(q, k, v, divisor=lambda width: width)
 
 
+def _attention_by_tokens(q, k, v):
+    # canary-6f9db1e4
+    return _attend(q, k, v, divisor=lambda width: sqrt(len(k[0])))
+
+
 def _attention_over_queries(q, k, v):
     # canary-7742a9df
     return _attend(q, k, v, over_queries=True)
@@ -235,7 +256,7 @@ def _attention_all_heads(q, k, v):
 
 
 def _draw_attention(rng):
-    heads, tokens, width = rng.choice([2, 3]), rng.choice([3, 4, 5]), rng.choice([3, 4, 6])
+    heads, (tokens, width) = rng.choice([2, 3]), rng.choice([(3, 4), (3, 6), (4, 3), (4, 6), (5, 3), (5, 4), (5, 6)])
 
     def one():
         return [[[round(rng.uniform(-2, 2), 2) for _ in range(width)] for _ in range(tokens)] for _ in range(heads)]
@@ -327,6 +348,10 @@ CHECKS = [
                 _tile_no_reuse,
                 "You fetched both factors of each multiply-add anew. In a tile, each of the tile_m + tile_n numbers serves a whole row or column of results.",
             ),
+            "product of the sides": (
+                _tile_product_of_sides,
+                "You multiplied the sides where the fetched numbers add up: a column of tile_m numbers *and* a row of tile_n, so tile_m + tile_n.",
+            ),
             "with the result": (
                 _tile_with_result,
                 "You counted the tile's results as traffic in each step. They stay in registers until the sums are finished, and are left out here.",
@@ -360,6 +385,10 @@ CHECKS = [
             "rounded down": (
                 _smallest_rounded_down,
                 "One too few: at this n the intensity is still just below what is needed. Round up.",
+            ),
+            "not rounded": (
+                _smallest_not_rounded,
+                "That is the n at which the two are equal. Asked for is the smallest *whole* n that is enough: round up.",
             ),
         },
     ),
@@ -400,6 +429,10 @@ CHECKS = [
                 _blocked_no_reuse,
                 "The product is right. You counted two numbers for each multiply-add, as if there were no tiles. A step fetches two tiles and uses each of their numbers several times.",
             ),
+            "rows are one list": (
+                _blocked_one_row,
+                "All rows of your result are one and the same list: `[[0] * n] * m` makes one row and names it m times, so every row collects the sums of all. Make a new list for each row.",
+            ),
             "edges dropped": (
                 _blocked_edges_dropped,
                 "Your tiles stop before the edges: where `tile` does not divide a side, the rest is missing.",
@@ -411,7 +444,11 @@ CHECKS = [
         points=3,
         signature="attention(q, k, v)",
         public=[
-            ([[[1.0, 0.0], [0.0, 1.0]]], [[[1.0, 2.0], [0.5, -1.0]]], [[[1.0, 2.0], [3.0, 4.0]]]),
+            (
+                [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]],
+                [[[1.0, 2.0], [0.5, -1.0], [-1.0, 0.0]]],
+                [[[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]],
+            ),
             (
                 [[[1.0, 0.5, -1.0], [0.0, 2.0, 1.0]], [[0.3, 0.2, 0.1], [1.0, -1.0, 0.5]]],
                 [[[0.5, 1.0, 0.0], [1.0, -1.0, 2.0]], [[1.0, 1.0, 1.0], [0.0, 0.5, -0.5]]],
@@ -424,6 +461,10 @@ CHECKS = [
         wrong={
             "unscaled": (_attention_unscaled, "The scores are not divided by √width."),
             "divided by the width": (_attention_by_width, "You divided by the width; it is its square root."),
+            "divided by the tokens' root": (
+                _attention_by_tokens,
+                "You divided by the square root of the number of tokens. It is the width, the length of the vectors that are multiplied.",
+            ),
             "softmax over queries": (
                 _attention_over_queries,
                 "Your softmax runs over the queries. For each query, the weights of all *keys* must sum to 1.",
@@ -449,7 +490,7 @@ CHECKS = [
         ],
         generate=_draw_waves,
         reference=_waves,
-        insight="The shares jump where a tile or a wave begins. The same model can be a tenth faster or slower for one odd width.",
+        insight="The shares jump where a tile or a wave begins. On 132 SMs in tiles of 128 × 256, 1408 rows and 3072 columns use everything (100 %); one column more, 3073, and half is lost (50.0 %).",
         wrong={
             "as given": (
                 _waves_as_given,

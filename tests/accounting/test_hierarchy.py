@@ -44,8 +44,8 @@ def test_energy_of_32_bits(id, picojoules):
 
 
 def test_prices_are_ranges_with_a_source():
-    assert hierarchy.price("ddr5").low == pytest.approx(820 / 64, abs=0.1)
-    assert hierarchy.price("flash").high == pytest.approx(25 / (2**40 / 8 / 1e9), abs=0.02)
+    assert hierarchy.price("ddr5").low == pytest.approx(820 / 64, abs=0.01)
+    assert hierarchy.price("flash").high == pytest.approx(25 / (2**40 / 8 / 2**30), abs=0.0001)
     assert hierarchy.price("hbm3e-over-ddr5").unit == "×"
     for id in ("ddr5", "flash", "hbm3e-over-ddr5"):
         assert hierarchy.price(id).low <= hierarchy.price(id).high

@@ -34,6 +34,7 @@ GPT2, BERT, VIT, RESNET = (models.load(name) for name in ("gpt2", "bert-base", "
         ("phi-3-mini", 3_821_079_552),
         ("opt-125m", 125_239_296),
         ("bert-base", 109_482_240),
+        ("vit-ti16", 5_717_416),
         ("vit-s16", 22_050_664),
         ("vit-b16", 86_567_656),
         ("vit-l16", 304_326_632),
@@ -81,24 +82,6 @@ def alexnet():
     return ConvNet("alexnet", [Stage("features", [*layers, Pool(3, 2)]), Stage("classifier", dense)], image=224)
 
 
-def mobilenet_v2():
-    def convolution(width, kernel=1, stride=1, groups=1, activation="relu"):  # ReLU6, which costs nothing more here
-        return Convolution(width, kernel, stride, kernel // 2, groups, bias=False, norm=True, activation=activation)
-
-    layers, channels = [convolution(32, 3, 2)], 32
-    rows = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
-    for growth, width, repeats, first in rows:
-        for index in range(repeats):
-            stride, wide = (first if index == 0 else 1), growth * channels
-            main = [convolution(wide)] if growth > 1 else []
-            main += [convolution(wide, 3, stride, groups=wide), convolution(width, activation=None)]
-            layers += [Residual(main, activation=None)] if stride == 1 and channels == width else main
-            channels = width
-    return ConvNet(
-        "mobilenet-v2", [Stage("features", [*layers, convolution(1280), Pool()]), Stage("head", [Linear(1000)])], 224
-    )
-
-
 # torchvision's pages of the weights: num_params, and "GFLOPS", which are 1e9 multiply-adds
 @pytest.mark.parametrize(
     ("model", "parameters", "giga_macs"),
@@ -110,8 +93,9 @@ def mobilenet_v2():
         (resnet("resnet-152", [3, 8, 36, 3], "bottleneck"), 60_192_808, 11.51),
         (vgg16(), 138_357_544, 15.47),
         (alexnet(), 61_100_840, 0.71),
-        (mobilenet_v2(), 3_504_872, 0.30),
+        (models.load("mobilenet-v2"), 3_504_872, 0.30),
         (models.load("vit-b16"), 86_567_656, 17.56),
+        (models.load("vit-b32"), 88_224_232, 4.41),
     ],
     ids=lambda value: getattr(value, "name", None),
 )

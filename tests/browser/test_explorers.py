@@ -139,7 +139,11 @@ def test_a_refused_state_is_a_sentence_that_moves_nothing(open_cells, theme):
     titled(explorer, "gpt2 with batch 8 fits")
     explorer.locator("summary").click()
     assert opened.pale(explorer) == []
-    height = explorer.bounding_box()["height"]
+    height, sentence = explorer.bounding_box()["height"], explorer.locator(".sentence")
+    stale = [explorer.locator(part) for part in (".course-plot", "dl", "code")]
+    dimmed = lambda: [float(part.evaluate("node => getComputedStyle(node).opacity")) < 0.8 for part in stale]  # noqa: E731
+    assert sentence.get_attribute("role") == "status"  # a polite live region, there before it says anything
+    assert sentence.evaluate("node => getComputedStyle(node).display") == "block"
     box = explorer.get_by_role("spinbutton", name="Tokens: exact value")
     for typed, words in (
         ("2048", "seq=2048 is longer than context=1024"),
@@ -153,15 +157,51 @@ def test_a_refused_state_is_a_sentence_that_moves_nothing(open_cells, theme):
         explorer.locator(".sentence", has_text=words).wait_for()
         assert explorer.bounding_box()["height"] == height
         titled(explorer, "gpt2 with batch 8 fits")
-        assert not explorer.locator("dl").is_visible()
+        assert dimmed() == [True] * 3
+        controls, said = explorer.locator(".bar").bounding_box(), sentence.bounding_box()
+        assert 0 <= said["y"] - controls["y"] - controls["height"] < 12, "right below the controls"
+        assert box.get_attribute("aria-invalid") or typed == "2048"
     assert opened.pale(explorer) == []
     box.fill("512")
     box.press("Enter")
-    explorer.locator("dl").wait_for()
-    assert explorer.locator(".sentence").text_content() == ""
+    explorer.locator("code", has_text="seq=512").wait_for()
+    assert sentence.text_content() == ""
+    assert dimmed() == [False] * 3
     titled(explorer, "gpt2 with batch 8 fits")
-    assert "seq=512" in explorer.locator("code").text_content()
     assert explorer.bounding_box()["height"] == height
+
+
+def test_a_slider_ends_where_the_model_does(open_cells):
+    opened = open_cells('from course_lib import explore\nexplore.timeline(model="llama3-8b", batch=1)')
+    explorer = opened.show(".course-explorer")
+    slider = explorer.get_by_role("slider", name="Tokens")
+    slider.press("End")
+    explorer.locator("code", has_text="seq=8192").wait_for()
+    explorer.get_by_role("combobox", name="Model").select_option("gpt2")
+    explorer.locator("code", has_text='model="gpt2"').wait_for()
+    assert "seq=1024" in explorer.locator("code").text_content()
+    assert slider.get_attribute("aria-valuetext") == "1,024"
+    assert explorer.get_by_role("spinbutton", name="Tokens: exact value").input_value() == "1024"
+    for key, shown in (("End", "1,024"), ("ArrowLeft", "768"), ("ArrowRight", "1,024"), ("ArrowRight", "1,024")):
+        slider.press(key)
+        opened.page.wait_for_function("!document.querySelector('.course-explorer[aria-busy]')")
+        assert slider.get_attribute("aria-valuetext") == shown
+        assert explorer.locator(".sentence").text_content() == ""
+
+
+@pytest.mark.parametrize("name", ["memory", "roofline", "streaming", "timeline", "waves"])
+def test_words_keep_apart_and_inside_at_the_first_drawing(open_cells, name):
+    """Far below what is seen, where JupyterLab draws a cell before it puts it on the page, and words have no width."""
+    above = (f"for n in range(60): print({n})" for n in range(4))
+    opened = open_cells(*above, f"from course_lib import explore\nexplore.{name}()")
+    picture = opened.show(".course-explorer svg[role=img]")
+    picture.locator(".label").first.wait_for()
+    opened.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    assert picture.evaluate(CLASHES) == []
+    ends = picture.evaluate(
+        "svg => [...svg.querySelectorAll('.label, .note')].map(t => t.getBBox().x + t.getBBox().width)"
+    )
+    assert max(ends) <= 640 if name == "memory" else max(ends) <= 623, "a label leaves the box of the axes"
 
 
 def test_words_keep_apart_and_inside_whatever_is_chosen(open_cells):

@@ -154,6 +154,30 @@ def test_a_thing_to_revisit_is_opened_by_keyboard(open_notebook, lab):
     )
 
 
+def test_a_link_to_a_cell_makes_it_the_active_one(open_notebook, lab):
+    """In a lesson that is open already; else Shift+Enter would run another cell, and jump there."""
+    play(lab)
+    lesson = "notebooks/q05_flops_are_not_time.ipynb"
+    notebook = open_notebook(lesson)
+    turn_to(notebook, START)
+    notebook.run_cells("from course_lib", "progress()")
+    link = notebook.show(".course-progress").locator("a[href*='#cell-id=']").first
+    cell = link.get_attribute("href").partition("#cell-id=")[2]
+    link.click()
+    notebook.page.wait_for_function("(path) => jupyterapp.shell.currentWidget?.context?.path === path", arg=lesson)
+    notebook.page.wait_for_function(
+        "(cell) => jupyterapp.shell.currentWidget.content.activeCell.model.id === cell", arg=cell
+    )
+    # At once, and not when the focus happens to arrive, which is all that JupyterLab promises.
+    follow = """async (cell) => {
+        const notebook = jupyterapp.shell.currentWidget.content;
+        await notebook.setFragment(`#cell-id=${cell}`);
+        return notebook.activeCell.model.id;
+    }"""
+    for other in ("q05-card-1", "q05-recap", cell):
+        assert notebook.page.evaluate(follow, other) == other
+
+
 def test_a_new_learner_is_told_how_to_begin(open_notebook):
     notebook = open_notebook(START)
     notebook.run_cells("from course_lib", "progress()")

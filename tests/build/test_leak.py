@@ -9,36 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tools.lint import CANARY
+from course_lib.grading.leak import canaries, members
 from tools.source import files, units
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def canaries(content: bytes) -> set[str]:
-    """The canaries in a file, in the members of an archive and in what is compressed in them."""
-    found = set(CANARY.findall(content.decode("utf-8", "replace")))
-    for member in members(content):
-        found |= canaries(member)
-    return found
-
-
-def members(content: bytes) -> list[bytes]:
-    """The contents of a zip, tar, gzip or zlib file; nothing for other files."""
-    if content[:2] == b"PK" and zipfile.is_zipfile(io.BytesIO(content)):
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return [archive.read(name) for name in archive.namelist()]
-    try:
-        if content[:2] == b"\x1f\x8b":
-            return [gzip.decompress(content)]
-        if content[:1] == b"\x78":
-            return [zlib.decompress(content)]
-    except (OSError, zlib.error):
-        return []
-    if content[257:262] == b"ustar":
-        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            return [archive.extractfile(member).read() for member in archive if member.isfile()]
-    return []
 
 
 def in_folder(folder: Path) -> dict[str, set[str]]:

@@ -16,6 +16,20 @@ def test_a_good_unit_has_no_problem(toy):
     assert problems(toy) == []
 
 
+def test_a_quantity_needs_a_line_that_the_learner_replaces(toy):
+    toy.edit("checks.py", 'signature="twice(x)"', 'signature="twice", unit="GB"')
+    toy.edit("checks.py", "public=[(3,), (5.5,)],", "")
+    toy.edit("checks.py", "generate=lambda rng: (rng.randint(3, 99),),", "")
+    toy.edit("checks.py", "def _twice(x):", "def _twice(x=1):")
+    toy.edit("checks.py", "def _squared(x):", "def _squared(x=9):")
+    line = toy.edit("exercises.md", 'check("q99.twice", twice)', 'check("q99.twice", twice)')
+    words = "check 'q99.twice': the answer cell begins with `twice = None` before BEGIN SOLUTION"
+    assert problems(toy) == [("exercises.md", line, words)]
+    toy.edit("exercises.md", "def twice(x):\n    ### BEGIN SOLUTION", "twice = None  # in GB\n### BEGIN SOLUTION")
+    toy.edit("exercises.md", "    return 2 * x\n    ### END SOLUTION", "twice = '2 GB'\n### END SOLUTION")
+    assert problems(toy) == []
+
+
 # file, what is replaced, by what, how many lines below that the problem stands, words of its message
 BAD = {
     "no front matter": ("lesson.md", "---\njupytext", "jupytext", 0, "front matter is missing"),
@@ -55,6 +69,7 @@ BAD = {
     "bad cid": ("lesson.md", "q99-why", "q99 why", 0, "cid must be"),
     "cid twice": ("lesson.md", ":tags: [nbval-check-output]", ":cid: q99-why", -1, "already taken in line"),
     "image without words": ("lesson.md", "![a circle]", "![ ]", 0, "without a text alternative"),
+    "dollar": ("lesson.md", "Why twice?", "Why?\nIt costs \\$2 or \\$3.", 1, "2.50 dollars"),
     "img without alt": ("lesson.md", "Why twice?", 'Why?\n<img src="a.png" alt="">', 1, "without a text alternative"),
     "star import": ("lesson.md", "import math", "from math import *", 0, "import *"),
     "matplotlib magic": ("lesson.md", 'print("twice")', "%matplotlib inline", 0, "no %matplotlib"),
@@ -73,6 +88,7 @@ BAD = {
     "points of another size": ("exercises.md", "points: 2", "points: 3", -2, "has 2"),
     "graded text is no solution": ("exercises.md", '"solution": true', '"solution": false', 0, "free-text cell"),
     "grade cell shows nothing": ("exercises.md", "twice)\n", "twice);\n", 0, "full marks"),
+    "another function": ("exercises.md", 'twice", twice)', 'twice", thrice)', 0, "is about 'twice', not 'thrice'"),
     "grade cell assigns": ("exercises.md", 'check("q99', 'result = check("q99', 0, "full marks"),
     "solution cell without block": (
         "exercises.md",
@@ -149,6 +165,13 @@ BAD = {
         "def how_many(a)",
         None,
         "its rounds give nothing, but how_many() in truths.py takes a",
+    ),
+    "reason that is a list": (
+        "cards.toml",
+        'prompt = "How many?"',
+        'prompt = "How many?"\nreason = "{truth}. As each takes two."',
+        -2,
+        "shown as a list",
     ),
     "card without truth": ("truths.py", "def how_many", "def how_much", None, "how_many() in truths.py"),
     "card without claim": ("claims.py", "def it_is_two", "def it_is", None, "it_is_two() in claims.py"),

@@ -1,6 +1,7 @@
 """The committed course: lessons that lint, built files that come from them, notebooks with their outputs."""
 
 import ast
+import re
 from pathlib import Path
 
 import nbformat
@@ -12,6 +13,15 @@ from tools.lint import lint
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+GROUPED = re.compile(r"\d(?:[\u00a0\u2009\u202f]|&nbsp;|&thinsp;|&#160;)\d{3}(?!\d)")
+
+
+def texts(output) -> list[str]:
+    """The texts of a stored output; the bytes of pictures are none."""
+    data = [value for kind, value in output.get("data", {}).items() if kind.startswith("text/")]
+    return [output.get("text", ""), *data]
 
 
 def ends_in_value(source: str) -> bool:
@@ -38,6 +48,8 @@ def faults(nb: nbformat.NotebookNode) -> list[str]:
             found.append(f"cell {index}: an error is stored")
         if any("widget-view" in kind for output in cell.outputs for kind in output.get("data", {})):
             found.append(f"cell {index}: a widget is stored in place of its static form")
+        if any(GROUPED.search(text) for output in cell.outputs for text in texts(output)):
+            found.append(f"cell {index}: thousands are grouped by a space, where the course has commas")
         if "execution" in cell.metadata:
             found.append(f"cell {index}: timing is stored")
     return found
@@ -89,6 +101,14 @@ def test_a_cell_that_never_ran_is_found(good):
 def test_a_stored_error_is_found(good):
     good.cells[1].outputs.append(nbformat.v4.new_output("error", ename="E", evalue="", traceback=[]))
     assert faults(good) == ["cell 1: an error is stored"]
+
+
+@pytest.mark.parametrize("text", ["124\u00a0439\u00a0808 B", "1\u202f365", "<td>4&nbsp;096</td>"])
+def test_thousands_grouped_by_a_space_are_found(good, text):
+    good.cells[1].outputs[0].text = text
+    assert faults(good) == ["cell 1: thousands are grouped by a space, where the course has commas"]
+    good.cells[1].outputs[0].text = "124,439,808 B"
+    assert faults(good) == []
 
 
 def test_stored_widgets_are_found(good):

@@ -52,8 +52,9 @@ LEDGER = {
     "q04.s003-11": "holds",  # a correct list
     "q04.s003-12": "fails",  # 256 multiply-adds a clock each, and FP64 tensor cores twice the lanes
     "q04.s003-74": "holds-if",  # over 99 % of the FLOPs, much less of the time
-    "q04.s004-013": "holds-if",  # ratios right; 280 above the usual, 15 far above a truly naive kernel
+    "q04.s004-013": "fails",  # ratios right; 280 above the best found, 271; 15 far above a truly naive kernel
     "q04.s004-014": "holds-if",  # plain GEMM; epilogues and odd shapes are the exception
+    "q05.s001-28": "holds-if",  # left of the ridge point
     "q05.s002-01": "fails",  # batch 1: 25 tiles for 108 multiprocessors, 0.7 µs
     "q05.s002-02": "fails",  # intensity about 2,000 against a ridge of 201
     "q05.s002-03": "fails",  # intensity n/3 rises with n
@@ -61,15 +62,71 @@ LEDGER = {
     "q05.s002-06": "fails",  # n/6 in fp32: 683 at n = 4096
     "q05.s002-07": "holds",  # 20e12 / 2 = 10e12
     "q05.s002-08": "fails",  # 900e9 / 10e13 = 0.9 %
+    "q05.s002-09": "holds",  # fusing three passes: three times the intensity, a third of the time
+    "q05.s002-11": "fails",  # no source; SpMM below 0.5 FLOP/B against a ridge of 12.5: 4 % of the peak
     "q05.s002-14": "holds-if",  # forward only; 7 products for 6 in training
+    "q05.s002-16": "holds",  # Dao 2023, abstract: 2-4x
+    "q05.s002-17": "holds-if",  # decode and norms; not products of 8192
     "q05.s002-18": "fails",  # any ratio
+    "q05.s002-20": "holds",  # loop orders
+    "q05.s002-21": "fails",  # small models underfill it
+    "q05.s002-22": "holds",  # the checklist
     "q05.s004-006": "holds-if",  # at 1.5 TB/s
     "q05.s004-007": "fails",  # 100.7 MB, 1365 FLOP/B
     "q05.s004-008": "holds",  # 1/12 FLOP/B, 125 GFLOP/s at 1.5 TB/s
     "q05.s004-009": "fails",  # 4.2 MB: 19 %, not 77 %
     "q05.s004-011": "fails",  # 100 MB is perfect reuse
     "q05.s004-012": "fails",  # a bound must fall with the cache
-    "q05.s004-026": "fails",  # the same O(n²d)
+    "q05.s004-051": "fails",  # 34.36e9/576e6 = 59.7
+    "q06.s003-30": "fails",  # it returns 169,244,160
+    "q06.s003-32": "fails",  # 1e13 / 284.8e6 = 35,000 tokens/s
+    "q06.s004-025": "holds",  # 89.7 and 48.1 %
+    "q06.s003-35": "fails",  # 2 FLOPs a parameter at every factor; a convention of Vaswani et al. 2017
+    "q06.s003-31": "fails",  # 8 FLOPs a number and two norms: 16d
+    "q06.s002-19": "holds",  # t >= max(FLOPs/peak, bytes/bandwidth, launches)
+    "q06.s003-23": "fails",  # 124,439,808
+    "q06.s003-24": "fails",  # 6d² and 2d²
+    "q06.s003-25": "fails",  # 2nd
+    "q06.s003-26": "fails",  # 8d² + 4nd = 7.86M against 1.18M
+    "q06.s003-27": "fails",  # 16d², GELU
+    "q06.s003-28": "fails",  # 24d² + 4nd = 17,301,504
+    "q06.s003-29": "fails",  # 6·N is a factor: 747M
+    "q06.s003-34": "holds-if",  # training; batch-1 decode is below 1 %
+    "q06.s003-40": "holds",  # bandwidth-bound operations, gaps, recomputation
+    "q06.s004-005": "holds-if",  # 57.7 %; above 90 % only with full waves and clocks
+    "q07.s000-01": "fails",  # 4n²d = 1.07 GFLOP a head, 256 times 2048²
+    "q07.s000-02": "fails",  # 4nd² = 33.6 MFLOP a head
+    "q07.s000-03": "holds-if",  # forward; 7 products for 6 in training, less traffic
+    "q07.s002-12": "holds-if",  # 840 TFLOP/s, 85 %, of the third on an H100; 40, 73 and 71 % of the others
+    "q07.s002-13": "holds-if",  # FP16, d = 64: 4n²d / 8n² B = 32 FLOP/B, 49.8 of 312 TFLOP/s
+    "q07.s002-15": "holds-if",  # the traffic; the memory kept is O(n)
+    "q07.s003-05": "holds-if",  # scores and values only; layers 6.18, all 5.59
+    "q07.s003-06": "holds-if",  # 8nd² + 4n²d: for n far above 2d
+    "q07.s003-14": "holds-if",  # exp as one, no maximum
+    "q07.s003-15": "fails",  # 64 · 63 = 4,032
+    "q07.s003-16": "fails",  # 5n²
+    "q07.s003-17": "fails",  # 5/3 at every n
+    "q07.s003-18": "fails",  # NaN above 88.7
+    "q07.s003-19": "fails",  # AttributeError
+    "q07.s003-20": "fails",  # a select; n(n + 1)/2 pairs
+    "q07.s003-21": "holds-if",  # 3 · 4096² = 50.3e6 for one head
+    "q07.s003-22": "fails",  # 5/(4d) at every n; the traffic does
+    "q07.s004-026": "fails",  # the same O(n²d), more in training
+    "q07.s004-049": "fails",  # 134.2e6 numbers: 256 or 512 MiB a head
+    "q07.s004-050": "fails",  # 544 + 1024 + 544 = 2112 MiB, or 1056
+    "q07.s004-054": "holds-if",  # formula right; 33.6 MB in 16 bit, 67.1 in 32
+    "q08.s002-04": "holds-if",  # mixed in 16 bit and TF32; in true fp32 with folded norms 99 % arithmetic
+    "q08.s003-72": "holds",  # pixels to the first power against 8nd² … + 4n²d
+    "q08.s004-070": "fails",  # C_out·(C_in·K²)·(H·W) either way; 9 times the memory for 3×3
+    "q08.s004-071": "fails",  # (1/0.3)/(2/0.9) = 1.5, not 6
+    "q08plus.own-33": "fails",  # 132 · 128 · 1.98e9 = 33.45e12 multiply-adds: 66.9 TFLOP/s, ×14.8
+    "q08plus.s001-11": "fails",  # multiply-adds; FLOPs are twice that
+    "q08plus.s003-07": "holds",  # k multiplications, k − 1 additions
+    "q08plus.s003-08": "holds",  # 24 against 20: 4/20
+    "q08plus.s003-09": "fails",  # 6912 · 1.41e9 · 2 = 19.5e12, and so on all sheets
+    "q08plus.s003-10": "holds",  # by one half, against a peak in FLOP/s
+    "q08plus.s003-13": "holds-if",  # only with a sparse format and kernel
+    "q08plus.s003-36": "fails",  # multiply and add
 }
 CLAIMS = [id for unit in units.names() for id, card in units.cards(unit).items() if card["kind"] == "claim"]
 

@@ -12,18 +12,21 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
-from course_lib.accounting import hardware, precision
+from course_lib.accounting import flops, hardware, models, precision
 from course_lib.experiments import experiment, tiny_gpt
 from course_lib.experiments.bench import Bench
 from course_lib.experiments.measurements import (
     attention_scaling,
     conv_vs_attention,
+    convolution_kinds,
     counted_matmul,
     elementwise_vs_matmul,
     gemm_ladder,
     im2col,
+    image_models,
     matmul_sweep,
     mfu,
+    network_search,
     softmax_variants,
     train_step_waterfall,
 )
@@ -41,6 +44,9 @@ NAMES = (
     "attention_scaling",
     "im2col",
     "conv_vs_attention",
+    "convolution_kinds",
+    "image_models",
+    "network_search",
     "train_step_waterfall",
     "mfu",
 )
@@ -71,7 +77,7 @@ class Moved(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
         aliases = [argument.alias_info for argument in func._schema.arguments]
-        if any(alias is not None and not alias.is_write for alias in aliases):
+        if any(alias is not None and not alias.is_write for alias in aliases) or "_unsafe_view" in func._schema.name:
             return out  # a view moves nothing
         read = tree_leaves(args[1:] if func._schema.name.endswith(self.WRITE_ONLY) else args)
         self.calls += 1
@@ -337,7 +343,10 @@ def test_softmax_variants_count_what_runs(name, bench):
 PRODUCTS = ("scores", "values", "summary", "normaliser", "SDPA")
 
 
-@pytest.mark.parametrize("name", ["eager 256", "SDPA 256", "window 512", "linear 256", "eager 256, both ways"])
+@pytest.mark.parametrize(
+    "name",
+    ["eager 256", "SDPA 256", "window 512", "linear 256", "eager 256, both ways", "linear 256, both ways"],
+)
 def test_attention_counts_its_products(name, bench):
     case = cases("attention_scaling", quick=False)[name]
     products = sum(op.flops for op in case.ops if op.name in PRODUCTS)
@@ -352,6 +361,33 @@ def test_the_backward_pass_of_sdpa_is_what_torch_counts():
     forward, backward = cases("attention_scaling", quick=False)["SDPA 256, both ways"].ops
     assert forward.flops == sdpa_flop_count(shape, shape, shape) + 5 * 2 * 256 * 256
     assert backward.flops == sdpa_backward_flop_count(shape, shape, shape, shape)
+    queries, keys = (2, 2, 128, 64), (2, 2, 384, 64)  # two blocks of two heads, three blocks of keys each
+    ops = {op.name: op for op in cases("attention_scaling")["window 256, both ways"].ops}
+    assert ops["SDPA, backward"].flops == sdpa_backward_flop_count(queries, queries, keys, keys)
+
+
+@pytest.mark.parametrize("form", ["eager", "linear"])
+def test_both_ways_moves_what_its_calls_do(form, bench):
+    case = cases("attention_scaling")[f"{form} 256, both ways"]
+    call = case.build(bench)
+    with Moved() as moved:
+        call()
+    assert moved.bytes == case.bytes
+    assert moved.calls == case.calls
+
+
+def test_windowed_attention_both_ways_has_the_gradients_of_a_mask():
+    n, block = 512, attention_scaling.BLOCK
+    inputs = [tensor.requires_grad_() for tensor in torch.randn(3, 1, 2, n, 64).unbind()]
+    number = torch.arange(n) // block
+    near = (number[:, None] - number[None, :]).abs() <= 1
+    gradient = torch.randn(1, 2, n, 64)
+    windowed = attention_scaling.window(torch, n, "cpu")(*inputs)
+    masked = torch.nn.functional.scaled_dot_product_attention(*inputs, attn_mask=near)
+    for found, right in zip(
+        torch.autograd.grad(windowed, inputs, gradient), torch.autograd.grad(masked, inputs, gradient), strict=True
+    ):
+        torch.testing.assert_close(found, right, atol=1e-5, rtol=1e-4)
 
 
 def test_both_ways_gives_the_gradients_of_three_inputs(bench):
@@ -410,7 +446,7 @@ def test_a_convolution_is_a_product_of_the_unfolded_image(layer, bench):
 
 
 @pytest.mark.parametrize("side", [112, 224])
-@pytest.mark.parametrize("block", [conv_vs_attention.CONVOLUTION, conv_vs_attention.ATTENTION])
+@pytest.mark.parametrize("block", [conv_vs_attention.CONVOLUTION, *conv_vs_attention.WIDTHS])
 def test_both_blocks_count_what_runs(block, side, bench):
     case = cases("conv_vs_attention")[f"{block}, {side}"]
     call = case.build(bench)
@@ -429,10 +465,59 @@ def test_flops_of_the_bottleneck_grow_with_the_pixels_and_of_attention_faster():
     assert 4 < vit < 16
 
 
+@pytest.mark.parametrize("layout", convolution_kinds.LAYOUTS)
+@pytest.mark.parametrize("kind", convolution_kinds.KINDS)
+def test_kinds_of_convolution_count_what_runs(kind, layout, bench):
+    case = cases("convolution_kinds")[f"{kind}, {layout}"]
+    call = case.build(bench)
+    with Moved() as moved:
+        call()
+    assert (product_flops(call), moved.bytes) == (case.flops, case.bytes)
+    assert call().is_contiguous(memory_format=torch.channels_last) == convolution_kinds.LAYOUTS[layout]
+
+
+@pytest.mark.parametrize("case", cases("network_search").values(), ids=lambda case: case.name)
+def test_small_networks_count_what_runs(case, bench):
+    """Every network, and the bytes of all its calls: an operation that works in place reads and writes the same."""
+    call = case.build(bench)
+    with torch.inference_mode(), FlopCounterMode(display=False) as counter:
+        assert torch.isfinite(call()).all()
+    assert counter.get_total_flops() == case.facts["flops"]
+
+
+def test_misordered_pairs():
+    measured = {"a": 1.0, "b": 2.0, "c": 3.0}
+    assert network_search.misordered(measured, measured) == (0, 3)
+    assert network_search.misordered({"a": 3, "b": 2, "c": 1}, measured) == (3, 3)
+    assert network_search.misordered({"a": 1, "b": 1, "c": 2}, measured) == (0, 2)
+
+
+def test_whole_models_count_what_runs_in_both_layouts(bench):
+    known, results = cases("image_models"), {}
+    for layout in (image_models.ROWS_FIRST, image_models.CHANNELS_LAST):
+        case = known[f"mobilenet-v2, {layout}"]
+        call = case.build(bench)
+        with torch.inference_mode():
+            assert product_flops(call) == case.facts["flops"]
+            results[layout] = call()
+    torch.testing.assert_close(*results.values(), atol=1e-3, rtol=1e-3)
+
+
 # ---------------------------------------------------------------- the training step
 
 
 STEP = train_step_waterfall.Step(tiny_gpt.describe(2, 32, 2, 100, 16), 2, 16, "fp32")
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_a_gpt2_on_meta_costs_what_flops_counts(attention):
+    gpt2 = models.load("gpt2")
+    tokens = torch.zeros(2, 64, dtype=torch.long, device="meta")
+    with FlopCounterMode(display=False) as counter:
+        tiny_gpt.on_meta(gpt2, attention)(tokens, labels=tokens).loss.backward()
+    assert counter.get_total_flops() == int(flops.training_step(gpt2, 2, 64))
+    with pytest.raises(ValueError, match="is not a GPT-2"):
+        tiny_gpt.on_meta(models.load("llama3-8b"))
 
 
 def test_products_of_a_step_are_what_a_counter_counts(bench):

@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.accounting import hardware
-from course_lib.experiments import Result, Unavailable, experiment, timing
+from course_lib.experiments import Result, Unavailable, charts, experiment, recording, timing
 from course_lib.experiments.bench import Bench
 from course_lib.experiments.measurements import (
     bandwidth_staircase,
@@ -192,6 +192,19 @@ def test_a_gpu_without_triton_says_so(monkeypatch):
 
 def test_the_chase_is_predicted_by_the_line(cpu):
     assert {case.predict(cpu) for case in pointer_chase.cases(cpu, True)} == {64 / cpu.memory_bandwidth}
+
+
+def test_no_data_sheet_promises_a_latency():
+    gpu = hardware.load("h100-sxm")
+    assert {case.predict(gpu) for case in pointer_chase.cases(gpu, True)} == {None}
+
+
+def test_the_title_of_a_disturbed_run_says_so():
+    quiet = recording.load("bandwidth_staircase", "amd-epyc-2-cores")
+    assert charts.titled(quiet, "It falls") == "It falls"
+    busy = replace(quiet, provenance={**quiet.provenance, "used_by_others": 0.4})
+    assert "Disturbed run: The addition runs" in str(busy.plot())
+    assert "1.30 MiB" in str(busy.plot())
 
 
 # ---------------------------------------------------------------- strides

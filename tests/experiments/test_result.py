@@ -94,7 +94,8 @@ def test_what_a_lesson_expects_is_judged_only_on_a_quiet_machine(capsys):
         quiet.judge(False, "adding is slow")
     busy = result(used_by_others=0.4)
     busy.judge(True, "adding is slow")
-    assert capsys.readouterr().out.startswith("It holds in this run")
+    out = capsys.readouterr().out
+    assert out == "It holds in this run, although other programs used the processor meanwhile: adding is slow.\n"
     busy.judge(False, "adding is slow")
     assert capsys.readouterr().out.startswith("Too noisy to judge whether adding is slow: other programs used")
     wide = dataclasses.replace(quiet, raw={**quiet.raw, "additions": (1.0, 2.0, 3.0)})
@@ -263,6 +264,7 @@ def test_text_columns_are_aligned():
         ("memory", "", "memory"),
         (0.00133, "s", "1.33 ms"),
         (0.178, "×", "0.18×"),
+        (0.0042, "×", "0.0042×"),
         (9.999, "×", "10×"),
         (10.54, "×", "10.5×"),
         (174.2, "×", "174×"),
@@ -272,6 +274,18 @@ def test_text_columns_are_aligned():
 )
 def test_quantity(value, unit, text):
     assert quantity(value, unit) == text
+
+
+def test_a_column_without_any_value_is_left_out_with_its_footnote(recordings):
+    """Nothing promises a latency, so a pointer chase has no data sheet to stand beside."""
+    compared = result("pointer_chase").compare()
+    assert "data sheet" not in compared._repr_html_()
+    assert "data sheet" in result("same_flops").compare()._repr_html_()
+
+
+def test_code_in_a_note_is_shown_as_code():
+    page = html_table(["case"], [["a"]], "a caption", notes=["`course record` makes one, of <any> kind"])
+    assert "<code>course record</code> makes one, of &lt;any&gt; kind" in page
 
 
 # ---------------------------------------------------------------- recordings

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.experiments.ticks import FEW, linear_ticks, log_ticks, tick_text
+from course_lib.experiments.ticks import FEW, MOST, few_ticks, linear_ticks, log_ticks, tick_text
 
 
 @pytest.mark.parametrize(
@@ -16,11 +16,11 @@ from course_lib.experiments.ticks import FEW, linear_ticks, log_ticks, tick_text
         (1e-5, "s", "10 µs"),
         (2e-3, "s", "2 ms"),
         (5e-10, "s", "0.5 ns"),
-        (3600, "s", "3600 s"),
+        (3600, "s", "3,600 s"),
         (2e7, "B", "20 MB"),
         (5e11, "FLOP/s", "500 G"),
         (0.1, "FLOP/B", "0.1"),
-        (2048, "", "2048"),
+        (2048, "", "2,048"),
         (2**20, "", "1.049 M"),
         (0.001, "", "0.001"),
         (30, "×", "30×"),
@@ -57,6 +57,15 @@ def test_linear_ticks_lie_on_the_axis_at_equal_steps(low, width):
         steps = {round((b - a) / width, 5) for a, b in pairwise(ticks)}
         assert len(steps) <= 1 or max(steps) - min(steps) < 1e-4
     assert any(FEW <= len(ticks) <= 9 for ticks in linear_ticks(low, high))
+
+
+@given(st.floats(1e-9, 1e9), st.floats(0.02, 15), st.booleans())
+def test_ticks_are_few_on_any_axis(low, decades, log):
+    high = low * 10**decades
+    found = few_ticks(low, high, log)
+    assert 2 <= len(found) <= MOST
+    slack = 1e-8 * (low if log else high - low)
+    assert all(low - slack <= tick <= high * (1 + 1e-8) for tick in found)
 
 
 def test_powers_of_two_are_ticks_of_their_own():

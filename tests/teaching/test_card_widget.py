@@ -1,5 +1,6 @@
 """A live card driven by the messages that its page sends, without a browser."""
 
+import contextlib
 import json
 
 import pytest
@@ -97,19 +98,50 @@ def test_a_vote_for_something_that_is_no_choice_is_not_kept(toys):
     assert kinds() == []
 
 
-def test_the_answer_is_computed_at_the_reveal_and_not_before(toys, monkeypatch):
-    computed = []
-    real = answers.answer
-    monkeypatch.setattr(answers, "answer", lambda found: computed.append(found.id) or real(found))
-    live = card("t1.speed-up")
-    commit(live, "100 x")
+def test_the_answer_is_computed_at_the_commit_and_shown_at_the_reveal(toys, monkeypatch):
+    computed, said = [], []
+    real, live = answers.answer, card("t1.speed-up")
+
+    def answer(found):
+        computed.append(found.id)
+        said.append(live.widget.view["message"])
+        return real(found)
+
+    monkeypatch.setattr(answers, "answer", answer)
+    commit(live, "twelve")
     assert computed == []
+    commit(live, "100 x")
+    assert (computed, said) == (["t1.speed-up"], [card_widget.PREPARING.format(guess="100 ×", sure="very sure")])
+    assert live.widget.view["message"].startswith("Committed: 100 ×, very sure. You can reveal the answer")
     assert live.widget.view["answer"] == ""
+    assert "1.05" not in json.dumps(live.widget.get_state(["face", "view"]))
     reveal(live)
-    assert computed == ["t1.speed-up"]
+    assert computed == ["t1.speed-up"], "the reveal shows what is there"
     assert "You said 100 ×; it is 1.05 ×." in live.widget.view["answer"]
     assert kinds() == ["guess", "reveal"]
     assert live.widget.view["enabled"] == ["hint"]
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt, ValueError("no profile here")])
+def test_what_fails_at_the_commit_is_said_at_the_reveal_which_tries_again(toys, monkeypatch, fault):
+    real, faults = answers.answer, [fault]
+
+    def answer(found):
+        if faults:
+            raise faults.pop()
+        return real(found)
+
+    monkeypatch.setattr(answers, "answer", answer)
+    live = card("t1.speed-up")
+    with contextlib.suppress(KeyboardInterrupt):  # the learner stopped what took long
+        commit(live, "100")
+    assert live.widget.view["message"].startswith("Committed: 100 ×, very sure. You can reveal the answer")
+    assert "reveal" in live.widget.view["enabled"]
+    faults.append(ValueError("no profile here"))
+    reveal(live)
+    assert live.widget.view["message"] == card_widget.FAILED.format(reason="no profile here")
+    reveal(live)
+    assert "You said 100 ×; it is 1.05 ×." in live.widget.view["answer"]
 
 
 def test_a_reveal_before_a_commit_does_nothing(toys):

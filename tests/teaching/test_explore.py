@@ -43,8 +43,8 @@ def live(learner):
 
 def ask(explorer, reset=False, **values):
     """What the page sends when a learner moves controls."""
-    number = explorer.widget.asked.get("number", 0) + 1
-    explorer.widget.asked = {"number": number, "values": values} | ({"reset": True} if reset else {})
+    question = explorer.widget.asked.get("question", "") + "?"
+    explorer.widget.asked = {"question": question, "values": values} | ({"reset": True} if reset else {})
 
 
 START = {"shape": "round", "size": "small", "rows": 4, "rate": 1e3, "on": False}
@@ -63,7 +63,7 @@ def test_one_question_moves_picture_numbers_and_call_together(live):
     assert live.widget.numbers == [["rows", "8"]]
     assert live.widget.values == {"shape": "A circle", "size": "small", "rows": 8, "rate": 1e3, "on": True}
     assert live.call == live.widget.call == 'mine(shape="round", size="small", rows=8, rate=1000.0, on=True)'
-    assert live.widget.answered == live.widget.asked["number"]
+    assert live.widget.answered == live.widget.asked["question"]
 
 
 def test_one_question_is_answered_by_one_message_with_only_what_changed(live, monkeypatch):
@@ -102,6 +102,32 @@ def test_a_choice_follows_the_one_before_it(live):
     assert live.state["size"] == "large"  # kept, for both have it
 
 
+def test_a_slider_follows_the_choice_before_it_and_what_is_typed_does_not(learner):
+    most = {"short": 5, "long": 48}
+
+    def shown(rows, context):
+        if rows > most[context]:
+            raise ValueError(f"{rows} rows do not fit.")
+        return view("round", "small", rows, 1, False)
+
+    rows = Whole("Rows", start=4, high=99, most=lambda state: most[state["context"]])
+    live = explore.build(shown, {"context": Choice("Context", ["long", "short"]), "rows": rows})
+    stops = lambda: [stop for stop, _ in live.widget.options["rows"]]  # noqa: E731
+    assert stops() == [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48]
+    ask(live, rows=48)
+    ask(live, context="short")
+    assert (live.state["rows"], live.widget.line, stops()) == (5, "", [1, 2, 3, 4, 5])
+    ask(live, rows=6)
+    assert live.widget.line.startswith("6 rows do not fit.")
+    assert (live.state["rows"], live.widget.values["rows"]) == (5, 6)
+    ask(live, context="long")
+    assert (live.state, live.widget.line) == ({"context": "long", "rows": 6}, "")
+    live.set(context="short")
+    assert live.state["rows"] == 5
+    with pytest.raises(ValueError, match="6 rows"):
+        live.set(rows=6)
+
+
 def test_a_refused_state_says_why_and_keeps_the_picture(live):
     before = live.widget.drawing
     ask(live, rows=13)
@@ -116,7 +142,7 @@ def test_a_refused_state_says_why_and_keeps_the_picture(live):
 def test_a_fault_in_a_lessons_view_is_said_and_not_thrown(live):
     ask(live, rows=14)
     assert "KeyError: 'fourteen'" in live.widget.line
-    assert live.widget.answered == live.widget.asked["number"]
+    assert live.widget.answered == live.widget.asked["question"]
 
 
 @pytest.mark.parametrize("value", [0, 101, 2.5, "many", -3, 1e400, True])

@@ -405,10 +405,23 @@ def test_main_becomes_jupyterlab_on_the_copy(started, course):
     assert environment["JUPYTER_CONFIG_PATH"].split(os.pathsep)[0] == str(my_course.SETTINGS)
 
 
-def test_the_users_config_path_stays(monkeypatch, tmp_path):
-    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "/somewhere")
+def test_the_users_paths_stay(monkeypatch, tmp_path):
+    ours = {"JUPYTER_CONFIG_PATH": my_course.SETTINGS, "JUPYTER_PATH": my_course.DATA}
+    for name in ours:
+        monkeypatch.setenv(name, "/somewhere")
     _, environment = my_course.lab(tmp_path)
-    assert environment["JUPYTER_CONFIG_PATH"].split(os.pathsep) == [str(my_course.SETTINGS), "/somewhere"]
+    assert {name: environment[name].split(os.pathsep) for name in ours} == {
+        name: [str(own), "/somewhere"] for name, own in ours.items()
+    }
+
+
+def test_the_extension_lies_where_jupyterlab_looks(monkeypatch, tmp_path):
+    from jupyterlab_server.config import get_federated_extensions
+
+    (found,) = get_federated_extensions([str(my_course.DATA / "labextensions")]).values()
+    build = found["jupyterlab"]["_build"]
+    assert (Path(found["ext_path"]) / build["load"]).is_file()
+    assert build["extension"] == "./extension"
 
 
 def test_the_course_command_works_in_a_terminal_of_jupyterlab(tmp_path, monkeypatch):

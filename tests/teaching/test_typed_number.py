@@ -121,7 +121,7 @@ def test_a_shown_number_reads_back_within_its_three_digits(value):
     ("typed", "value"),
     [
         ("124 439 808", 124_439_808),
-        ("124\u00a0439\u202f808", 124_439_808),  # as tables of the course print it
+        ("124\u00a0439\u202f808", 124_439_808),  # as many books print it
         ("1 000 000.5", 1_000_000.5),
         ("10^9", 1e9),
         ("2*10^9", 2e9),

@@ -22,7 +22,9 @@ BLOCK = 128  # queries that share a window of three blocks of keys
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """Four forms by sequence length; full adds longer sequences, and eager and SDPA with their backward pass."""
+    """Four forms by sequence length, at two lengths with their backward pass too; full adds a longer sequence, and the
+    backward pass at the others.
+    """
     dtype = main_dtype(device)
     heads, lengths, longer = (
         (2, (256, 512, 1024, 2048), (4096,)) if device.kind == "cpu" else (32, (1024, 2048, 4096, 8192), (16384,))
@@ -38,12 +40,17 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         for name, (ops, function) in forms.items()
         for n in (lengths if quick else lengths + longer)
     ]
-    if not quick:
-        found += [
-            _case(f"{name}, both ways", f"{name} {n}, both ways", heads, n, dtype, ops, forms[name][1], backward=True)
-            for name, ops in (("eager", eager_both_ways), ("SDPA", sdpa_both_ways))
-            for n in lengths
-        ]
+    both_ways = {
+        "eager": (eager_both_ways, eager),
+        "SDPA": (sdpa_both_ways, sdpa),
+        "window": (window_both_ways, window),
+        "linear": (linear_both_ways, linear),
+    }
+    found += [
+        _case(f"{name}, both ways", f"{name} {n}, both ways", heads, n, dtype, ops, function, backward=True)
+        for name, (ops, function) in both_ways.items()
+        for n in (lengths[:3:2] if quick else lengths)
+    ]
     return tuple(found)
 
 
@@ -169,12 +176,51 @@ def eager_both_ways(heads: int, n: int, dtype: str) -> tuple[roofline.Op, ...]:
 
 
 def sdpa_both_ways(heads: int, n: int, dtype: str) -> tuple[roofline.Op, ...]:
+    return (*sdpa_ops(heads, n, dtype), _sdpa_backward(heads, n, n, dtype))
+
+
+def window_both_ways(heads: int, n: int, dtype: str) -> tuple[roofline.Op, ...]:
+    """The gradients of the gathered keys and values are added up in padded tensors, which are then cut to size."""
+    rows, padded, gathered = heads * n * WIDTH, heads * (n + 2 * BLOCK) * WIDTH, heads * 3 * n * WIDTH
+    gather = precision.nbytes(gathered + 2 * padded, dtype)  # zeros first, then the sums
+    cut = precision.nbytes(padded + rows + 3 * rows, dtype)  # once without the padding, once into a tensor of zeros
+    return (
+        *window_ops(heads, n, dtype),
+        _sdpa_backward(heads * (n // BLOCK), BLOCK, 3 * BLOCK, dtype),
+        roofline.Op("gather, backward", 2 * gathered, 2 * gather, dtype, calls=2),
+        roofline.Op("pad, backward", 0, 2 * cut, dtype, calls=4),
+        roofline.Op("copy of q's gradient", 0, 2 * precision.nbytes(rows, dtype), dtype),
+    )
+
+
+def linear_both_ways(heads: int, n: int, dtype: str) -> tuple[roofline.Op, ...]:
+    """Each product has two in the backward pass; the gradient of the division alone takes six passes."""
+    forward, elements = linear_ops(heads, n, dtype), heads * n * WIDTH
+    divide = forward[-1]
+    total = roofline.Op("sum, backward", elements, precision.nbytes(elements + heads * n, dtype), dtype)
+
+    def passes(name, reads):
+        return roofline.elementwise(elements, reads=reads, dtype=dtype, name=name)
+
+    return (
+        *forward,
+        *(divide, divide, passes("negate", 1), passes("multiply", 2), divide, total),
+        *_twice(op for op in forward if op.name in ("normaliser", "values", "summary")),
+        *(passes("add", 2), passes("add", 2), passes("elu, backward", 2), passes("elu, backward", 2)),
+    )
+
+
+def _twice(products) -> list[roofline.Op]:
+    """The two products of the backward pass of each product: of the same three operands, in other places."""
+    return [op for op in products for _ in range(2)]
+
+
+def _sdpa_backward(heads: int, queries: int, keys: int, dtype: str) -> roofline.Op:
     """The backward pass computes the scores again, so it has five products to the forward pass's two. It reads q, k, v,
     the result and its gradient and writes three gradients.
     """
-    forward = _sdpa(heads, n, n, dtype)
-    traffic = precision.nbytes(8 * heads * n * WIDTH, dtype)
-    return (forward, roofline.Op("SDPA, backward", 5 * heads * flops.matmul(n, WIDTH, n), traffic, dtype))
+    traffic = precision.nbytes(4 * heads * (queries + keys) * WIDTH, dtype)
+    return roofline.Op("SDPA, backward", 5 * heads * flops.matmul(queries, WIDTH, keys), traffic, dtype)
 
 
 def _softmax(heads: int, rows: int, columns: int, dtype: str) -> roofline.Op:
@@ -189,13 +235,20 @@ def _sdpa(heads: int, queries: int, keys: int, dtype: str) -> roofline.Op:
 
 
 def plot(result):
-    """Measured and predicted time over the sequence length, a line for each form."""
-    rows = [row for row in result.rows if row["series"] == "eager"]
+    """Measured and predicted time over the sequence length, a line for each form; both ways only in words."""
+
+    def growth(form):
+        rows = [row for row in result.rows if row["series"] == form]
+        return (rows[-1]["length"] / rows[0]["length"], rows[-1]["measured"] / rows[0]["measured"]) if rows else (1, 1)
+
+    (longer, eager_times), (linear_longer, linear_times) = growth("eager"), growth("linear")
     title = "Attention over the length of the sequence"
-    if len(rows) > 1:
-        longer, times = rows[-1]["length"] / rows[0]["length"], rows[-1]["measured"] / rows[0]["measured"]
-        title = f"A sequence {longer:.0f} times as long: eager attention takes {quantity(times, '×')} the time"
-    return curves(result, x="length", title=title, axis="time", by="series")
+    if longer == linear_longer > 1:
+        title = (
+            f"{longer:.0f} times as long: eager attention takes {quantity(eager_times, '×')} the time, "
+            f"linear {quantity(linear_times, '×')}"
+        )
+    return curves(result, x="length", title=title, axis="time", by="series", only=("eager", "SDPA", "window", "linear"))
 
 
 EXPERIMENT = Experiment(

@@ -128,7 +128,7 @@ def _stairs(logs: list[float], count: int) -> tuple[float, list[tuple[int, int]]
 def plot(result):
     """Measured and predicted rate by working set, on logarithmic axes; the title names the knees."""
     points = [(row["working_set"], row["measured"]) for row in result.rows]
-    found = [units.format_bytes(float(f"{knee:.2g}")) for knee in knees(points, result.device["call_overhead"])]
+    found = [units.format_bytes(knee, binary=True) for knee in knees(points, result.device["call_overhead"])]
     best = max(rate for _, rate in points) / points[-1][1]
     title = ONE_STAIR.format(factor=best)
     if found:

@@ -1,36 +1,51 @@
-"""A convolutional block and a transformer block by the size of the image: FLOPs and time.
+"""A convolutional block and two transformer blocks by the size of the image: FLOPs and time.
 
-The bottleneck is one of the first stage of ResNet-50 (He et al., arXiv:1512.03385), the other a block of ViT-S/16
-(Dosovitskiy et al., arXiv:2010.11929; Touvron et al., arXiv:2012.12877), both at inference. The FLOPs of the bottleneck
-grow with the pixels; those of attention scores and values with their square.
+The bottleneck is one of the first stage of ResNet-50 (He et al., arXiv:1512.03385), the others are blocks of ViT-S/16
+and ViT-Ti/16 (Dosovitskiy et al., arXiv:2010.11929; Touvron et al., arXiv:2012.12877), all at inference. The FLOPs of
+the bottleneck grow with the pixels; those of attention scores and values with their square.
 """
 
 from collections.abc import Callable
 
 from course_lib.accounting import flops, hardware, precision, roofline
+from course_lib.experiments import image_nets
 from course_lib.experiments.charts import curves
 from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.result import Column
 from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
 
 CHANNELS, INNER = 256, 64  # of the bottleneck
-WIDTH, HEADS, PATCH = 384, 6, 16  # of the ViT block
-CONVOLUTION, ATTENTION = "ResNet bottleneck", "ViT block"
+PATCH = 16
+CONVOLUTION, ATTENTION, TINY = "ResNet bottleneck", "ViT block", "ViT-Ti block"
+WIDTHS = {ATTENTION: (384, 6), TINY: (192, 3)}  # width and heads of the transformer blocks
 SCALE = 0.05  # of the random weights, so that the sums neither grow nor vanish
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """Both blocks on images of 112, 224 and 448 pixels a side; full adds 896."""
+    """Three blocks on images of 112, 224 and 448 pixels a side, the bottleneck and the small one of 896 too; full adds
+    896 for the third.
+    """
     dtype, batch = main_dtype(device), 1 if device.kind == "cpu" else 32
-    sides = (112, 224, 448) if quick else (112, 224, 448, 896)
+    sides = (112, 224, 448, 896)
     convolutions = [
         _case(CONVOLUTION, side, f"{batch} × [{CHANNELS}×{side // 4}×{side // 4}]", bottleneck_ops, bottleneck)
         for side in sides
     ]
-    attentions = [
-        _case(ATTENTION, side, f"{batch} × {tokens(side)} tokens of {WIDTH}", vit_ops, vit_block) for side in sides
-    ]
-    return tuple(make(batch, dtype) for make in (*convolutions, *attentions))
+    attentions = [_vit_case(ATTENTION, side, batch) for side in (sides[:3] if quick else sides)]
+    tiny = [_vit_case(TINY, side, batch) for side in sides]
+    return tuple(make(batch, dtype) for make in (*convolutions, *attentions, *tiny))
+
+
+def _vit_case(block: str, side: int, batch: int) -> Callable[[int, str], Case]:
+    width, heads = WIDTHS[block]
+
+    def ops(side, batch, dtype):
+        return vit_ops(side, batch, dtype, width, heads)
+
+    def build(side, batch, dtype):
+        return vit_block(side, batch, dtype, width, heads)
+
+    return _case(block, side, f"{batch} × {tokens(side)} tokens of {width}", ops, build)
 
 
 def tokens(side: int) -> int:
@@ -70,18 +85,18 @@ def bottleneck_ops(side: int, batch: int, dtype: str) -> tuple[list[roofline.Op]
     return products, [*norms, *activations, elementwise("residual", CHANNELS, reads=2)]
 
 
-def vit_ops(side: int, batch: int, dtype: str) -> tuple[list[roofline.Op], list[roofline.Op]]:
+def vit_ops(side: int, batch: int, dtype: str, d: int, heads: int) -> tuple[list[roofline.Op], list[roofline.Op]]:
     count = tokens(side)
     rows = batch * count
-    scores = 2 * batch * HEADS * flops.matmul(count, WIDTH // HEADS, count)
-    attention = roofline.Op("SDPA", scores, precision.nbytes(4 * rows * WIDTH, dtype), dtype)
+    scores = 2 * batch * heads * flops.matmul(count, d // heads, count)
+    attention = roofline.Op("SDPA", scores, precision.nbytes(4 * rows * d, dtype), dtype)
     linear = [
         roofline.matmul(rows, inputs, outputs, dtype)
-        for inputs, outputs in ((WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH, 4 * WIDTH), (4 * WIDTH, WIDTH))
+        for inputs, outputs in ((d, 3 * d), (d, d), (d, 4 * d), (4 * d, d))
     ]
-    norm = roofline.Op("layer norm", flops.layer_norm(rows, WIDTH), precision.nbytes(2 * rows * WIDTH, dtype), dtype)
-    gelu = roofline.elementwise(4 * rows * WIDTH, flops_per_element=5, dtype=dtype, name="GELU")
-    residual = roofline.elementwise(rows * WIDTH, reads=2, dtype=dtype, name="residual")
+    norm = roofline.Op("layer norm", flops.layer_norm(rows, d), precision.nbytes(2 * rows * d, dtype), dtype)
+    gelu = roofline.elementwise(4 * rows * d, flops_per_element=5, dtype=dtype, name="GELU")
+    residual = roofline.elementwise(rows * d, reads=2, dtype=dtype, name="residual")
     return [linear[0], attention, *linear[1:]], [norm, norm, gelu, residual, residual]
 
 
@@ -115,33 +130,13 @@ def bottleneck(side: int, batch: int, dtype: str):
     return build
 
 
-def vit_block(side: int, batch: int, dtype: str):
+def vit_block(side: int, batch: int, dtype: str, d: int = 384, heads: int = 6):
     """Layer norm and attention, layer norm and MLP with GELU, each added to its input."""
 
     def build(bench):
-        F = bench.torch.nn.functional
-        count = tokens(side)
-        x = bench.random(batch, count, WIDTH, dtype=dtype)
-
-        def linear(inputs, outputs):
-            return bench.random(outputs, inputs, dtype=dtype).mul_(SCALE), bench.random(outputs, dtype=dtype)
-
-        qkv, out, up, down = (
-            linear(WIDTH, 3 * WIDTH),
-            linear(WIDTH, WIDTH),
-            linear(WIDTH, 4 * WIDTH),
-            linear(4 * WIDTH, WIDTH),
-        )
-        norms = [(bench.random(WIDTH, dtype=dtype), bench.random(WIDTH, dtype=dtype)) for _ in range(2)]
-
-        def block():
-            normed = F.layer_norm(x, (WIDTH,), *norms[0])
-            q, k, v = F.linear(normed, *qkv).view(batch, count, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
-            attended = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(batch, count, WIDTH)
-            y = x + F.linear(attended, *out)
-            return y + F.linear(F.gelu(F.linear(F.layer_norm(y, (WIDTH,), *norms[1]), *up)), *down)
-
-        return block
+        x = bench.random(batch, tokens(side), d, dtype=dtype)
+        block = image_nets.vision_block(bench, batch, tokens(side), d, heads, d // heads, 4 * d, dtype)
+        return lambda: block(x)
 
     return build
 
@@ -153,18 +148,18 @@ def plot(result):
         rows = [row for row in result.rows if row["block"] == block]
         return rows[-1]["measured"] / rows[0]["measured"] if len(rows) > 1 else None
 
-    grown, title = [growth(block) for block in (CONVOLUTION, ATTENTION)], "A convolution and a transformer block"
+    grown, title = [growth(block) for block in (CONVOLUTION, TINY)], "A convolution and two transformer blocks"
     if all(grown):
         title = (
             f"From the smallest image to the largest: {CONVOLUTION} {grown[0]:.0f} times the time, "
-            f"{ATTENTION} {grown[1]:.0f} times"
+            f"{TINY} {grown[1]:.0f} times"
         )
     return curves(result, x="side", title=title, axis="time", by="block")
 
 
 EXPERIMENT = Experiment(
     name="conv_vs_attention",
-    question="How do FLOPs and time of a ResNet block and of a ViT block grow with the image?",
+    question="How do FLOPs and time of a ResNet block and of ViT blocks grow with the image?",
     columns=quantity_columns(
         "time",
         "s",
@@ -177,11 +172,11 @@ EXPERIMENT = Experiment(
     table=rows_of_quantity,
     predict=predicted_by_case,
     plot=plot,
-    quick_seconds=0.1,
+    quick_seconds=0.06,
     full_seconds=0.5,
     on_gpu="bf16, 32 images",
     method=(
-        "Both blocks allocate their results, as in a model; ReLU and the residual of the bottleneck work in place.",
+        "All blocks allocate their results, as in a model; ReLU and the residual of the bottleneck work in place.",
         "The FLOPs are those of convolutions and matrix products; the prediction also charges the bytes of norms, "
         "activations and residual sums, each of which is a call of its own.",
     ),

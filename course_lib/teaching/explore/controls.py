@@ -54,19 +54,27 @@ class Choice:
     def spec(self) -> dict[str, Any]:
         return {"kind": "choice", "label": self.label}
 
+    def offers(self, state: State) -> list[str]:
+        return list(self.choices(state).values())
+
     def send(self, value, state: State) -> str:
         return self.choices(state)[value]
 
     def receive(self, sent, name: str, state: State):
-        """The option of this text; None where the controls before have meanwhile left others."""
-        return next((value for value, text in self.choices(state).items() if text == sent), None)
+        """The option of this text; as at first where the controls before have meanwhile left others."""
+        found = (value for value, text in self.choices(state).items() if text == sent)
+        return next(found, self.settle(None, state))
 
 
 class _Plain:
-    """A control whose values are JSON values and follow no other control."""
+    """A control whose values are JSON values."""
 
     def settle(self, value, state: State):
         return self.start if value is None else value
+
+    def offers(self, state: State) -> list | None:
+        """What the page offers in this state; None where that is the same in all."""
+        return None
 
     def send(self, value, state: State):
         return value
@@ -81,7 +89,9 @@ class _Plain:
 class Whole(_Plain):
     """A whole number from `low` to `high`: a box, and with `slider` a slider over exact stops beside it.
 
-    stops: the slider's values, increasing; by default two to an octave: 1, 2, 3, 4, 6, 8, 12 …
+    stops: the slider's values, increasing; by default two to an octave: 1, 2, 3, 4, 6, 8, 12 … most: where the slider
+    ends, a function of the controls before this one (the context of a model). A number beyond it gives way when they
+    change; one that is asked for is the view's to refuse, which knows why.
     """
 
     label: str
@@ -90,11 +100,21 @@ class Whole(_Plain):
     high: int = 65536
     slider: bool = True
     stops: tuple[int, ...] = ()
+    most: Callable[[State], int] | None = None
 
     def __post_init__(self):
         if self.slider and not self.stops:
             object.__setattr__(self, "stops", _octaves(self.low, self.high))
         _check(self, self.stops)
+
+    def settle(self, value, state: State) -> int:
+        return min(super().settle(value, state), self.most(state) if self.most else self.high)
+
+    def offers(self, state: State) -> list | None:
+        if self.most is None:
+            return None
+        end = min(self.high, self.most(state))
+        return _texts((*(stop for stop in self.stops if stop < end), end))
 
     def read(self, value, name: str, state: State) -> int:
         try:
@@ -106,8 +126,8 @@ class Whole(_Plain):
         return whole
 
     def spec(self) -> dict[str, Any]:
-        stops = [[stop, f"{stop:,}"] for stop in self.stops]
-        return {"kind": "number", "label": self.label, "low": self.low, "high": self.high, "step": 1, "stops": stops}
+        limits = {"low": self.low, "high": self.high, "step": 1}
+        return {"kind": "number", "label": self.label, **limits, "stops": _texts(self.stops)}
 
 
 @dataclass(frozen=True)
@@ -171,6 +191,10 @@ _NOT_HERE = "{name}={value} does not go with what the controls before it say. He
 _NOT_WHOLE = "{name}={value} must be a whole number from {low} to {high} here."
 _NO_NUMBER = "{name}={value} must be a number from {low} to {high} here."
 _EMPTY = "{name} is empty: give a number."
+
+
+def _texts(stops: Iterable[int]) -> list[list]:
+    return [[stop, f"{stop:,}"] for stop in stops]
 
 
 def _limits(control: Whole) -> dict[str, str]:

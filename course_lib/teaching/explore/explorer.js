@@ -1,5 +1,6 @@
 // An explorer: controls, the picture of plots.js, the numbers, and the call that shows this state again. Every change of a control
-// asks Python once; a control shows at once what the learner chose, and takes Python's value only from the answer to the last question.
+// asks Python once; a control shows at once what the learner chose, and takes Python's value when no question of this view is open:
+// from the answer to the last one, or because another view of the same explorer asked.
 const LONG = 22; // characters of an option from which on a choice takes two columns
 const PATIENCE = 3000; // ms until the page says that no answer came
 const SILENT = "Python has not answered yet. It is busy, or the kernel was restarted: in that case run this cell again.";
@@ -16,7 +17,8 @@ function make(parent, name, properties = {}, attributes = {}) {
 // JupyterLab takes the arrow keys and Enter from every focused element without this mark, but for text fields.
 const QUIET = { "data-lm-suppress-shortcuts": "true" };
 
-// Each kind of control: a node in the bar, with show(value, texts) and a call of `ask` for each change that the learner makes.
+// Each kind of control: a node in the bar, with `show` for a value, `offer` for what can be chosen in this state, and a call of `ask`
+// for each change that the learner makes.
 const CONTROLS = {
   choice(bar, { label }, ask, texts) {
     const frame = make(bar, "label", { className: "control" });
@@ -25,17 +27,17 @@ const CONTROLS = {
     frame.classList.toggle("long", Math.max(...texts.map((text) => text.length)) > LONG);
     select.addEventListener("change", () => ask(select.value));
     let shown = "";
-    return (value, texts) => {
+    const offer = (texts) => {
       if (shown !== (shown = texts.join("\n"))) select.replaceChildren(...texts.map((text) => new Option(text)));
-      select.value = value;
     };
+    return { offer, show: (value) => (select.value = value) };
   },
   flag(bar, { label }, ask) {
     const frame = make(bar, "label", { className: "control" });
     const box = make(frame, "input", { type: "checkbox" }, QUIET);
     make(frame, "span", { textContent: label });
     box.addEventListener("change", () => ask(box.checked));
-    return (value) => (box.checked = value);
+    return { show: (value) => (box.checked = value) };
   },
   number(bar, { label, low, high, step, stops }, ask) {
     const frame = make(bar, "div", { className: stops.length ? "control wide" : "control" }, { role: "group", "aria-label": label });
@@ -49,7 +51,12 @@ const CONTROLS = {
       slider.value = (above < 0 ? stops.length : Math.max(above, 1)) - 1;
       slider.setAttribute("aria-valuetext", stops[slider.value][1]);
     };
-    const show = (value, texts, own = false) => {
+    const offer = (found) => {
+      stops = found;
+      slider.max = stops.length - 1;
+      follow(Number(box.value));
+    };
+    const show = (value, own = false) => {
       if (!own && box.matches(":focus") && box.value !== typed) return; // an answer must not take away what is being typed
       box.value = typed = String(value);
       box.removeAttribute("aria-invalid");
@@ -57,7 +64,7 @@ const CONTROLS = {
     };
     slider?.addEventListener("input", () => {
       const [value] = stops[slider.value];
-      show(value, [], true);
+      show(value, true);
       ask(value);
     });
     const commit = () => {
@@ -70,7 +77,7 @@ const CONTROLS = {
     };
     box.addEventListener("change", commit);
     box.addEventListener("keydown", ({ key }) => key === "Enter" && commit()); // JupyterLab keeps the change of an Enter for itself
-    return show;
+    return { show, offer };
   },
 };
 
@@ -80,12 +87,13 @@ function render({ model, el }) {
   const narrow = ([, spec]) => !spec.stops?.length; // sliders take a whole line each, below all others
   const specs = Object.entries(model.get("controls"));
   const controls = [...specs.filter(narrow), ...specs.filter((spec) => !narrow(spec))].map(([name, spec]) =>
-    [name, CONTROLS[spec.kind](bar, spec, (value) => ask({ values: { [name]: value } }), model.get("options")[name])]);
-  const paint = plot(make(el, "div"));
+    ({ name, kind: spec.kind, ...CONTROLS[spec.kind](bar, spec, (value) => ask({ values: { [name]: value } }), model.get("options")[name]) }));
+  // A sentence on a refused state stands right below the controls, over the picture that it is not about: nothing moves for it.
+  const stage = make(el, "div", { className: "stage" });
+  const paint = plot(make(stage, "div"));
+  const line = make(stage, "p", { className: "sentence" }, { role: "status" });
   const finding = make(el, "div", { className: "spoken" }, { role: "status" });
-  const below = make(el, "div", { className: "below" });
-  const numbers = make(below, "dl");
-  const line = make(below, "p", { className: "sentence" }, { role: "status" });
+  const numbers = make(el, "dl");
   const code = make(el, "code", { className: model.get("call").length > 120 ? "tall" : "" }, { tabindex: "0" });
   const again = make(el, "button", { type: "button", textContent: "Reset" }, QUIET);
   const copy = make(el, "button", { type: "button", textContent: COPY }, QUIET);
@@ -93,14 +101,14 @@ function render({ model, el }) {
   make(notes, "summary", { textContent: NOTES }, QUIET);
   const sentences = make(notes, "ul");
   for (const node of [again, copy]) keepPointer(node);
-  let pending = {}, timer = null;
+  let pending = {}, timer = null, waiting = ""; // for the answer to this question
 
   // Changes made while a question is on its way are asked together in the next one: the last value of each control counts.
   function ask(change) {
     pending = change.reset ? change : { ...pending, values: { ...pending.values, ...change.values } };
-    const number = (model.get("asked").number ?? 0) + 1;
+    waiting = Math.random().toString(36).slice(2); // no two are alike, whichever window asks
     el.setAttribute("aria-busy", "true");
-    model.set("asked", { number, ...pending });
+    model.set("asked", { question: waiting, ...pending });
     model.save_changes();
     clearTimeout(timer);
     timer = setTimeout(() => say(SILENT), PATIENCE);
@@ -108,17 +116,20 @@ function render({ model, el }) {
 
   function say(text) {
     if (line.textContent !== text) line.textContent = text;
-    below.classList.toggle("refused", text !== "");
+    el.classList.toggle("refused", text !== "");
   }
 
   function update() {
     const values = model.get("values"), options = model.get("options");
-    if (model.get("answered") === (model.get("asked").number ?? 0)) {
+    if (!waiting || model.get("answered") === waiting) {
       clearTimeout(timer);
       el.removeAttribute("aria-busy");
       pending = {};
-      // A value that Python refused stays in its box, to be corrected.
-      for (const [name, show] of controls) if (!model.get("line") || name in options) show(values[name], options[name]);
+      waiting = "";
+      for (const { name, kind, offer, show } of controls) {
+        if (name in options) offer(options[name]);
+        if (!model.get("line") || kind === "choice") show(values[name]); // a number that Python refused stays, to be corrected
+      }
     }
     paint(model.get("axes"), model.get("drawing"));
     finding.textContent = model.get("drawing").title;

@@ -61,7 +61,7 @@ def build(
             "dtype": explore.Choice("dtype", ["bf16", "fp32"]),
         })
 
-    Where `view` raises ValueError in a state that the controls reach, its sentence stands in the place of the numbers.
+    Where `view` raises ValueError in a state that the controls reach, its sentence stands below the controls.
     Raises ValueError for a name that is no control, for a value out of limits, and for a first state that `view`
     refuses.
     """
@@ -102,12 +102,13 @@ class Frame:
 
     def received(self, sent: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
         """The state that the page asks for: `sent` maps controls to JSON values, the others stay as they were `before`.
-        A choice that the controls before it no longer leave gives way to one that they do.
+        A choice that the controls before it no longer leave gives way to one that they do, a number beyond its slider
+        to the slider's end.
         """
-        state = {}
+        state: dict[str, Any] = {}
         for name, control in self.controls.items():
-            asked = control.receive(sent[name], name, state) if name in sent else before[name]
-            state[name] = control.settle(asked, state)
+            asked = name in sent
+            state[name] = control.receive(sent[name], name, state) if asked else control.settle(before[name], state)
         return state
 
     def view(self, state: Mapping[str, Any]) -> View:
@@ -117,10 +118,10 @@ class Frame:
         """The state as JSON values."""
         return {name: control.send(state[name], state) for name, control in self.controls.items()}
 
-    def options(self, state: Mapping[str, Any]) -> dict[str, list[str]]:
-        """The texts of each choice's options in this state."""
-        found = ((name, control) for name, control in self.controls.items() if hasattr(control, "choices"))
-        return {name: list(control.choices(state).values()) for name, control in found}
+    def options(self, state: Mapping[str, Any]) -> dict[str, list]:
+        """What the page offers in this state: the texts of each choice's options, the stops of sliders that follow."""
+        offers = {name: control.offers(state) for name, control in self.controls.items()}
+        return {name: offer for name, offer in offers.items() if offer is not None}
 
     def code(self, state: Mapping[str, Any]) -> str:
         """The call that shows this state; a value that is no literal is named after its argument: `my_device`."""
@@ -150,13 +151,13 @@ def _widget_class():
     style = [above / "range.css", above / "plots.css", here / "explorer.css"]
 
     class ExplorerWidget(anywidget.AnyWidget):
-        """`asked` comes from the page, all others from Python; a page knows its own question, so no echo is sent."""
+        """`asked` comes from a page, all others from Python; a page knows its own question, so no echo is sent."""
 
         _esm = "\n".join(file.read_text(encoding="utf-8") for file in script)
         _css = "\n".join(file.read_text(encoding="utf-8") for file in style)
         controls = traitlets.Dict().tag(sync=True)
         asked = traitlets.Dict().tag(sync=True, echo_update=False)
-        answered = traitlets.Int().tag(sync=True)  # the number of the last question that was answered
+        answered = traitlets.Unicode().tag(sync=True)  # the last question that was answered, of whatever page
         values = traitlets.Dict().tag(sync=True)
         options = traitlets.Dict().tag(sync=True)
         axes = traitlets.Dict().tag(sync=True)
@@ -164,7 +165,7 @@ def _widget_class():
         numbers = traitlets.List().tag(sync=True)
         notes = traitlets.List().tag(sync=True)
         call = traitlets.Unicode().tag(sync=True)
-        line = traitlets.Unicode().tag(sync=True)  # a sentence in the place of the numbers
+        line = traitlets.Unicode().tag(sync=True)  # a sentence on a state that could not be shown
 
     return ExplorerWidget
 
@@ -203,7 +204,7 @@ class Explorer:
         """Answer the page's question: one message, whatever it asked for."""
         asked = change.new
         with self.widget.hold_sync():
-            self.widget.answered = asked.get("number", 0)
+            self.widget.answered = asked.get("question", "")
             try:
                 before = self._start if asked.get("reset") else self._controls
                 wanted = self._frame.received(asked.get("values", {}), before)

@@ -81,7 +81,7 @@ def _controls() -> dict[str, Any]:
         "zero_stage": Choice("ZeRO", _STAGES),
         "ranks": Whole("Ranks", start=1, high=MAX_RANKS, slider=False),
         "batch": Whole("Batch", start=8, high=MAX_BATCH),
-        "seq": Whole("Tokens", start=1024, high=MAX_SEQ),
+        "seq": Whole("Tokens", start=1024, high=MAX_SEQ, most=lambda state: _models.load(state["model"]).context),
     }
 
 

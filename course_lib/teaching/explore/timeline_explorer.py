@@ -29,7 +29,7 @@ def timeline(
         "recompute": Choice("Recompute", ("none", "selective", "full")),
         "precision": Choice("Precision", tuple(_WIDTH)),
         "batch": Whole("Batch", start=16, high=1024),
-        "seq": Whole("Tokens", start=1024, high=32768),
+        "seq": Whole("Tokens", start=1024, high=32768, most=lambda state: _models.load(state["model"]).context),
     }
     state = {"model": model, "attention": attention, "recompute": recompute, "precision": precision}
     state |= {"batch": batch, "seq": seq, "device": device}

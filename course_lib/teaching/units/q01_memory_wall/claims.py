@@ -75,8 +75,8 @@ def s004_041() -> Verdict:
         "one copy within main memory, recorded": f"{copy / 1e9:.1f} GB/s",
         "pageable, if the two copies do not overlap": f"{pageable / 1e9:.1f} GB/s",
         "pinned ÷ pageable": f"{pinned / pageable:.1f}",
-        "published, RAPIDS dask-cuda pull request 98": "5–6 and 11–12 GB/s",
-        "published, PyTorch pull request 138018, fresh memory": "1.4 and 12.6 GB/s",
+        "a developer's word, RAPIDS dask-cuda pull request 98": "5–6 and 11–12 GB/s",
+        "one profile of torch.save, PyTorch pull request 138018": "1.4 and 12.6 GB/s",
     }
     published = 12.6 / 1.4
     return Verdict(_ruling(pinned >= 10 * pageable, published >= 10), evidence)
@@ -96,7 +96,7 @@ def s003_67() -> Verdict:
 def s000_13() -> Verdict:
     chip = hardware.load(A100).level("registers").capacity
     sizes = {"a thread, at most 255": 255 * 4, "a multiprocessor": REGISTER_FILE, "an A100": chip}
-    evidence = {name: units.format_bytes(size) for name, size in sizes.items()}
+    evidence = {name: f"{size:,} B" if size < KB else f"{size // KB:,} KB of 1024 B" for name, size in sizes.items()}
     evidence["an addition that waits for the one before"] = f"{DEPENDENT_ADDITION} cycles"
     few = any(2 * KB <= size <= 10 * KB for size in sizes.values())
     return Verdict(_ruling(few, DEPENDENT_ADDITION == 1), evidence)

@@ -13,8 +13,10 @@ def every_16th() -> float:
     return lines_touched(LENGTH, 16, LINE["cpu"]) / lines_touched(LENGTH, 1, LINE["cpu"])
 
 
-def weights_on_disk(model: str, params: str, link: str, rate: str) -> float:
-    del params, rate  # printed on the card, rounded; the catalogue has them in full
+def weights_on_disk(
+    model: str, params: str, link: str, rate: str, one_byte: str, four_bytes: str, a100: str, bits: str
+) -> float:
+    del params, rate, one_byte, four_bytes, a100, bits  # printed on the card, rounded; the catalogue has them in full
     nbytes = precision.nbytes(models.load(model).parameters().total, "bf16")
     return nbytes / hardware.link(link).bandwidth
 
@@ -47,13 +49,15 @@ def new_result() -> str:
     return "the-same" if ratio < 1.2 else "a-little" if ratio < 2 else "a-lot"
 
 
-def hide_the_link(place: str, link: str, rate: str) -> float:
+def hide_the_link(place: str, link: str, rate: str, half: str, double: str) -> float:
     """Tokens at which 2 FLOP a weight and token take as long as fetching the weight's bytes."""
-    del place, rate  # printed on the card
+    del place, rate, half, double  # printed on the card
     peak, nbytes = hardware.load("h100-sxm").peak("bf16"), precision.nbytes(1, "bf16")
     return peak * nbytes / (2 * hardware.link(link).bandwidth)
 
 
-def wish_for_bandwidth(model: str, params: str, dtype: str, size: str) -> float:
-    del params, size  # printed on the card
+def wish_for_bandwidth(
+    model: str, params: str, dtype: str, size: str, one_byte: str, wide: str, wider: str, bits: str, once: str
+) -> float:
+    del params, size, one_byte, wide, wider, bits, once  # printed on the card
     return 20 * precision.nbytes(models.load(model).parameters().total, dtype) / 1e9

@@ -3,10 +3,12 @@
 from dataclasses import replace
 from math import ceil, sqrt
 
-from course_lib.accounting import flops, hardware, models, roofline
+from course_lib import experiments
+from course_lib.accounting import flops, hardware, models, multiprocessors, roofline
 from course_lib.teaching.verdict import Verdict
 
 A100 = "a100-40-sxm"
+RECORDED = "amd-epyc-2-cores"  # the processor on which this project recorded its experiments
 
 
 def _ruling(*tests: bool) -> str:
@@ -222,9 +224,121 @@ def s004_012() -> Verdict:
     return Verdict(_ruling(stated(large) <= stated(small)), evidence)
 
 
-def s004_026() -> Verdict:
-    def attention(context, head_dim=64):
-        return flops.matmul(context, head_dim, context) + flops.matmul(context, context, head_dim)
+def s002_09() -> Verdict:
+    """Three functions applied to a long vector, one after another and in one pass."""
+    n = 100_000_000
+    apart = 3 * [roofline.elementwise(n, dtype="fp16")]
+    fused = roofline.elementwise(n, flops_per_element=3, dtype="fp16")
+    before, after = sum(op.on(A100).seconds for op in apart), fused.on(A100).seconds
+    evidence = {
+        "intensity, apart → fused": f"{apart[0].intensity:.2f} → {fused.intensity:.2f} FLOP/B",
+        "time on an A100, apart → fused": f"{before * 1e6:.0f} → {after * 1e6:.0f} µs, both {fused.on(A100).bound}-bound",
+    }
+    return Verdict(_ruling(fused.intensity > apart[0].intensity, after < before), evidence)
 
-    growth = attention(8192) / attention(4096)
-    return Verdict(_ruling(growth < 4), {"FLOPs, context 4096 → 8192": f"×{growth:.0f}, fused or not"})
+
+def s002_11() -> Verdict:
+    """Values of 4 bytes with an index of 8, and rows of the dense operand that are fetched for each of them."""
+    fp32, index, columns = 4, 8, 256
+    product = roofline.Op("sparse product", 2 * columns, fp32 + index + columns * fp32, dtype="fp32")
+    messages = roofline.Op("sum over neighbours", columns, index + columns * fp32, dtype="fp32")
+    shares = {op.name: op.on(A100).attainable / hardware.load(A100).peak("fp32") for op in (product, messages)}
+    evidence = {f"{name}, of an A100's fp32 peak": f"at most {share:.0%}" for name, share in shares.items()}
+    because = "If efficiency means the share of the arithmetic; the notes do not say of what, nor on what."
+    return Verdict(_ruling(shares["sparse product"] >= 0.3, shares["sum over neighbours"] >= 0.2), evidence, because)
+
+
+def s002_16() -> Verdict:
+    """Published speed-ups, and the most that the saved bytes allow: GPT-2 small, eight sequences of 1024 tokens."""
+    tokens, width, heads = 1024, 64, 8 * 12
+    scores = roofline.matmul(tokens, width, tokens, batch=heads, dtype="fp16")
+    softmax = roofline.elementwise(heads * tokens**2, dtype="fp16")
+    values = roofline.matmul(tokens, tokens, width, batch=heads, dtype="fp16")
+    fused = roofline.Op("fused", scores.flops + values.flops, 4 * heads * tokens * width * 2, dtype="fp16")
+    allowed = sum(op.on(A100).seconds for op in (scores, softmax, values)) / fused.on(A100).seconds
+    evidence = {
+        "Dao 2023, abstract": "2 to 4 times",
+        "what the bytes allow, GPT-2 small on an A100": f"at most {allowed:.1f} times",
+    }
+    return Verdict(_ruling(allowed >= 4), evidence, "Published, not measured here; the bytes leave room for it.")
+
+
+def s002_17() -> Verdict:
+    """Where an A100's time goes in products and softmax of GPT-2 small: reading a text, and writing one token."""
+    d, layers = 768, 12
+    at_once, one = gpt2(8, 1024), layers * [roofline.matmul(1, d, n, dtype="fp16") for n in (3 * d, d, 4 * d, 4 * d)]
+    shares = {}
+    for name, ops in {"8 sequences of 1024 tokens": at_once, "one token, weights only": one}.items():
+        times = [(op.on(A100).seconds, op.on(A100).bound) for op in ops]
+        shares[name] = sum(t for t, bound in times if bound == "memory") / sum(t for t, _ in times)
+    evidence = {f"{name}: time that waits for memory": f"{share:.0%}" for name, share in shares.items()}
+    # One layer of the width of large models, with fused attention: nothing is left but products.
+    large = roofline.matmul(8192, 8192, 8192, dtype="fp16").on(A100)
+    evidence["a product of 8192³"] = f"{large.bound}-bound, {large.intensity / large.ridge:.0f} times the ridge point"
+    always = min(shares.values()) > 0.5 and large.bound == "memory"
+    never = max(shares.values()) < 0.5
+    ruling = "holds" if always else "fails" if never else "holds-if"
+    return Verdict(ruling, evidence, "It holds left of the ridge point, and large products lie right of it.")
+
+
+def s002_20() -> Verdict:
+    """Two orders of the same 512 × 512 product, in the same number of calls, as this project recorded them."""
+    rates = experiments.load("gemm_ladder", RECORDED).measured
+    orders = {name: rates[name] for name in ("row by row", "outer products")}
+    evidence = {name: f"{rate / 1e9:.0f} GFLOP/s" for name, rate in orders.items()}
+    return Verdict(_ruling(orders["row by row"] > 1.2 * orders["outer products"]), evidence)
+
+
+def s002_21() -> Verdict:
+    """How much of an A100's multiprocessors the tiles of a small and of a large product can use."""
+    shares = {
+        f"{side} × {side}": multiprocessors.waves(side, side, tile_m=128, tile_n=128, device=A100).useful
+        for side in (256, 1024, 8192)
+    }
+    evidence = {f"product of {name}: useful at most": f"{share:.0%}" for name, share in shares.items()}
+    small, *_, large = shares.values()
+    return Verdict(_ruling(small > large), evidence)
+
+
+def s002_22() -> Verdict:
+    """Each item of the list as a pair with equal FLOPs, from the recording: how much longer the unfriendly one takes."""
+    times = experiments.load("hardware_friendly", RECORDED).measured
+    rates = experiments.load("gemm_ladder", RECORDED).measured
+    ratios = {
+        "contiguous access: a gather at random": times["gather, at random"] / times["gather, in order"],
+        "balanced load: sparse rows of unequal length": times["sparse rows, skewed"] / times["sparse rows, equal"],
+        "short chains: a cumulative sum for a sum": times["cumulative sum"] / times["sum"],
+        "reuse: a dot product for each result, not one call": rates["library, out="] / rates["dot products"],
+    }
+    evidence = {name: f"×{ratio:.1f} the time" for name, ratio in ratios.items()}
+    return Verdict(_ruling(*(ratio > 1.1 for ratio in ratios.values())), evidence)
+
+
+def s001_28() -> Verdict:
+    """Half of the bytes (more locality) or half of the FLOPs: which shortens an addition, and which a large product?"""
+    evidence, locality_wins = {}, []
+    ops = {
+        "an addition": roofline.elementwise(10**8, reads=2, dtype="fp16"),
+        "a product of 4096³": roofline.matmul(4096, 4096, 4096, dtype="fp16"),
+    }
+    for name, op in ops.items():
+        whole = op.on(A100).seconds
+        bytes_halved = roofline.Op(name, op.flops, op.bytes // 2, dtype="fp16").on(A100).seconds / whole
+        flops_halved = roofline.Op(name, op.flops // 2, op.bytes, dtype="fp16").on(A100).seconds / whole
+        evidence[f"{name}, half of the bytes"] = f"{bytes_halved:.0%} of the time"
+        evidence[f"{name}, half of the FLOPs"] = f"{flops_halved:.0%} of the time"
+        locality_wins.append(bytes_halved < flops_halved)
+    ruling = "holds" if all(locality_wins) else "holds-if" if any(locality_wins) else "fails"
+    return Verdict(
+        ruling, evidence, "It holds left of the ridge point. Fewer bytes for the same FLOPs *is* a higher intensity."
+    )
+
+
+def s004_051() -> Verdict:
+    intensity = 34.36e9 / 576e6
+    roof = min(1.5e12 * intensity, hardware.load(A100).peak("fp16"))
+    evidence = {
+        "34.36 GFLOP ÷ 576 MB": f"{intensity:.1f} FLOP/B",
+        "roof at 1.5 TB/s, fp16": f"{roof / 1e12:.0f} TFLOP/s",
+    }
+    return Verdict(_ruling(abs(intensity - 0.06) < 0.01, abs(roof - 90e9) < 5e9), evidence)

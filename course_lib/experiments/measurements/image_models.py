@@ -1,0 +1,83 @@
+"""Whole image models, at inference: does the one with fewer FLOPs take less time?
+
+The prediction charges each convolution, norm, activation and sum as a call of its own (`operations.forward`), at the
+peak of the best matrix product. Depthwise convolutions do few FLOPs with each number, and no library reaches that peak
+with them.
+"""
+
+from course_lib.accounting import flops, hardware, models, operations
+from course_lib.experiments import image_nets
+from course_lib.experiments.charts import dots
+from course_lib.experiments.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.result import Column
+from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.table import quantity
+
+SIDE = 224
+ROWS_FIRST, CHANNELS_LAST = "NCHW", "channels last"
+QUICK = (
+    ("resnet-50", ROWS_FIRST),
+    ("resnet-50", CHANNELS_LAST),
+    ("mobilenet-v2", ROWS_FIRST),
+    ("mobilenet-v2", CHANNELS_LAST),
+    ("vit-ti16", "tokens"),
+)
+MORE = (("resnet-18", ROWS_FIRST), ("resnet-18", CHANNELS_LAST), ("vit-s16", "tokens"), ("vit-b32", "tokens"))
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """ResNet-50, MobileNetV2 and ViT-Ti/16, the convolutional ones in two layouts; full adds ResNet-18, ViT-S, B/32."""
+    dtype, batch = main_dtype(device), 1 if device.kind == "cpu" else 64
+    return tuple(_case(name, layout, batch, dtype) for name, layout in (QUICK if quick else QUICK + MORE))
+
+
+def _case(name: str, layout: str, batch: int, dtype: str) -> Case:
+    model = models.load(name)
+
+    def build(bench):
+        return image_nets.build(bench, model, SIDE, batch, dtype, layout == CHANNELS_LAST)
+
+    return Case(
+        f"{name}, {layout}",
+        f"{batch} × [3×{SIDE}×{SIDE}]",
+        operations.forward(model, batch, dtype=dtype),
+        build,
+        facts={"model": name, "layout": layout, "flops": int(flops.forward(model, batch))},
+    )
+
+
+def plot(result):
+    """Measured and predicted time of each model and layout."""
+    times, title = result.measured, "Whole image models"
+    large, small = (f"{name}, {ROWS_FIRST}" for name in ("resnet-50", "mobilenet-v2"))
+    if {large, small} <= set(times):
+        fewer, faster = (of[large] / of[small] for of in ({row["case"]: row["flops"] for row in result.rows}, times))
+        title = f"MobileNetV2 has {fewer:.1f} times fewer FLOPs than ResNet-50 and is {quantity(faster, '×')} as fast"
+    return dots(result, title=title, axis="time")
+
+
+EXPERIMENT = Experiment(
+    name="image_models",
+    question="How long do whole image models take, by their FLOPs and by the layout of their images?",
+    columns=quantity_columns(
+        "time",
+        "s",
+        Column("model", "model", "", "str", shown=False),
+        Column("layout", "layout", "", "str", shown=False),
+        Column("flops", "FLOPs of products", "FLOP", "int"),
+    ),
+    quantity="measured",
+    cases=cases,
+    table=rows_of_quantity,
+    predict=predicted_by_case,
+    plot=plot,
+    quick_seconds=0.1,
+    full_seconds=1.5,
+    on_gpu="16-bit, 64 images",
+    method=(
+        "Random weights, at inference: batch norm takes its running statistics in a call of its own.",
+        "“channels last”: images and weights lie in the order batch, row, column, channel.",
+        "The FLOPs are those of convolutions and matrix products; the prediction also charges the bytes of norms, "
+        "activations and sums, each of which is a call.",
+    ),
+)

@@ -1,0 +1,61 @@
+"""`course grade` from its arguments: which folders, which units, which key."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from course_lib.grading.roster import read_roster
+from course_lib.grading.run import Course, units_in
+from course_lib.grading.run import grade as grade_all
+from course_lib.grading.seeds import new_key, read_key, write_key
+from course_lib.grading.task import Task
+from course_lib.grading.texts import NEW_KEY
+
+
+def grade(
+    root: Path,
+    submitted: str | Path,
+    roster: str | Path,
+    *,
+    units: Sequence[str] | None = None,
+    course: str | Path | None = None,
+    key: str | Path | None = None,
+    gradebook: bool = True,
+) -> list[str]:
+    """Grade what lies in `submitted` with the lessons of the checkout `root`; returns lines for the terminal.
+
+    course     folder of the gradebook and of all results; None: the one that holds `submitted`.
+    key        file of the course key; None: `$COURSE_KEY`, else `key_path()`, where a key is made if there is none.
+    gradebook  whether to write nbgrader's gradebook and `autograded/`.
+    """
+    submitted = Path(submitted).absolute()
+    if not submitted.is_dir():
+        raise ValueError(f"SUBMITTED must be a folder with one folder for each student; {submitted} is none")
+    folder = Path(course).absolute() if course else submitted.parent
+    if gradebook and submitted != folder / "submitted":
+        raise ValueError(
+            f"nbgrader reads {folder / 'submitted'}, not {submitted}: name the folder so, or grade with --no-gradebook"
+        )
+    students = read_roster(Path(roster))
+    names = list(units or units_in(root, submitted))
+    if not names:
+        raise ValueError(f"{submitted} holds no file or folder that is named after a unit; name the unit with --unit")
+    tasks = [Task.load(root, unit) for unit in names]
+    secret, lines = _key(key)
+    return [*lines, *grade_all(Course(root, folder, submitted, secret), tasks, students, gradebook=gradebook)]
+
+
+def key_path() -> Path:
+    """Where the course key is kept, unless $COURSE_KEY or --key says another place."""
+    settings = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(settings) / "where-did-the-flops-go" / "course.key"
+
+
+def _key(named: str | Path | None) -> tuple[bytes, list[str]]:
+    named = named or os.environ.get("COURSE_KEY")
+    path = Path(named) if named else key_path()
+    if named or path.exists():
+        return read_key(path), []
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_key(path, new_key())
+    return read_key(path), [NEW_KEY.format(path=path)]

@@ -1,0 +1,74 @@
+"""`course release`: what students get for graded work, as a zip and a wheel.
+
+The wheel is the library with the notebooks, the exercises and the public cases of the checks. The zip holds the wheel,
+the notebooks and the exercises as files, and how to begin. Neither holds solutions, checks.py or mark schemes, and both
+are searched for canaries before anything is written. Two releases of one state are equal byte for byte.
+"""
+
+import importlib.util
+import tempfile
+import zipfile
+from pathlib import Path
+
+from course_lib.grading.leak import canaries
+from course_lib.grading.texts import RELEASE
+
+FOLDERS = ("notebooks", "exercises")
+FILES = ("LICENSE", "LICENSE-TEXT")
+SECRET = ("lessons/", "solutions/", "tools/", "tests/")
+
+
+def release(root: Path, out: Path) -> list[Path]:
+    """Write wheel and zip into `out`; returns their paths.
+
+    Raises `ValueError` outside a checkout or before `make build`, `RuntimeError` where something secret would go out.
+    """
+    if not (root / "pyproject.toml").is_file() or not all(any((root / name).glob("**/*.ipynb")) for name in FOLDERS):
+        raise ValueError("a release is made in a checkout of the repository, after `make build`.")
+    if importlib.util.find_spec("hatchling") is None:
+        raise ModuleNotFoundError(name="hatchling")
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = _wheel(root, Path(folder))
+        package = _zip(root, wheel, Path(folder))
+        for path in (wheel, package):
+            if found := secrets_in(path):
+                raise RuntimeError(f"nothing was released: {path.name} would give away {', '.join(found)}")
+        out.mkdir(parents=True, exist_ok=True)
+        made = [out / path.name for path in (wheel, package)]
+        for path, target in zip((wheel, package), made, strict=True):
+            target.write_bytes(path.read_bytes())
+    return made
+
+
+def secrets_in(path: Path) -> list[str]:
+    """What must not go out and stands in an archive: canaries, and files that only teachers have."""
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    inside = [name for name in names if name.endswith("checks.py") or f"/{name}".find("/_checks") >= 0]
+    inside += [name for name in names for secret in SECRET if f"/{secret}" in f"/{name}"]
+    return sorted({*canaries(path.read_bytes()), *inside})
+
+
+def _wheel(root: Path, folder: Path) -> Path:
+    from hatchling.builders.wheel import WheelBuilder
+
+    (path,) = WheelBuilder(str(root)).build(directory=str(folder), versions=["standard"])
+    return Path(path)
+
+
+def _zip(root: Path, wheel: Path, folder: Path) -> Path:
+    """The zip, its members in order of their names and without times."""
+    name = "-".join(wheel.name.split("-")[:2])
+    contents = {"READ-ME-FIRST.txt": RELEASE.format(wheel=wheel.name).encode(), wheel.name: wheel.read_bytes()}
+    contents |= {file: (root / file).read_bytes() for file in FILES}
+    for sub in FOLDERS:
+        for path in (root / sub).rglob("*.ipynb"):
+            if ".ipynb_checkpoints" not in path.parts:
+                contents[path.relative_to(root).as_posix()] = path.read_bytes()
+    target = folder / f"{name}.zip"
+    with zipfile.ZipFile(target, "w") as archive:
+        for member in sorted(contents):
+            info = zipfile.ZipInfo(f"{name}/{member}", (1980, 1, 1, 0, 0, 0))
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, contents[member], zipfile.ZIP_DEFLATED)
+    return target

@@ -1,0 +1,84 @@
+"""The truth of each prediction card of Q7, computed when a learner reveals it."""
+
+from dataclasses import replace
+from math import isqrt, log
+
+from course_lib.accounting import flops, hardware, inference, models, roofline
+from course_lib.experiments.bench import Bench
+from course_lib.experiments.timing import measure
+
+H100 = "h100-sxm"
+NAMES = {"GPT-2 small": "gpt2", "Llama-3 8B": "llama3-8b", "GPT-2 XL": "gpt2-xl", "GPT-3 175B": "gpt3-175b"}
+
+
+def _forward(name: str, tokens: int):
+    """One sequence, of a model taken as if its positions reached so far."""
+    return flops.forward(replace(models.load(NAMES[name]), context=2**24), seq=tokens)
+
+
+def four_times_the_context(name, sizes, before, after, longer, square) -> float:
+    """sizes, longer and square belong to the card's texts; they are not used."""
+    return _forward(name, after).total / _forward(name, before).total
+
+
+def next_token(before, after, factor, square) -> float:
+    """factor and square are slips of the card; they are not used."""
+    model = replace(models.load("llama3-8b"), context=2**24)
+    times = [inference.decode_step(model, batch=1, context=many, device=H100).seconds for many in (before, after)]
+    return times[1] / times[0]
+
+
+def half_of_the_layers(name, width, twice, double) -> int:
+    """Smallest number of tokens at which scores and values are half of a layer, by halving the interval."""
+    low, high = 1, 2**24
+    while low < high:
+        tokens = (low + high) // 2
+        layer = _forward(name, tokens)["layer"]
+        pairs = layer["attention.scores"] + layer["attention.values"]
+        low, high = (low, tokens) if 2 * pairs >= int(layer) else (tokens + 1, high)
+    return low
+
+
+def window_mask() -> str:
+    """Times attention to all pairs and with a window given as a mask; the choice nearest to the ratio of the times."""
+    import torch
+
+    bench, n = Bench.on_device(torch, "cpu"), 4096
+    q, k, v = (bench.random(1, 2, n, 64) for _ in range(3))
+    ago = torch.arange(n)[:, None] - torch.arange(n)[None, :]
+    attend, mask = torch.nn.functional.scaled_dot_product_attention, (ago >= 0) & (ago < 128)
+    plain, masked = [], []
+    for _ in range(4):  # in turns, and the best of each: what else runs here then disturbs both alike
+        plain.extend(measure(lambda: attend(q, k, v), seconds=0.01, at_least=1).values)
+        masked.extend(measure(lambda: attend(q, k, v, attn_mask=mask), seconds=0.01, at_least=1).values)
+    ratio = {"thirty": 1 / 32, "half": 1 / 2, "same": 1, "longer": 1.44}  # √1.44 is 1.2: "a fifth longer"
+    return min(ratio, key=lambda choice: abs(log(min(masked) / min(plain) / ratio[choice])))
+
+
+def eager_bytes(n, d, once, twice, thrice) -> float:
+    """once, twice and thrice are slips of the card; they are not used."""
+    eager = (
+        roofline.matmul(n, d, n, dtype="bf16"),
+        roofline.elementwise(n * n, dtype="bf16"),
+        roofline.matmul(n, n, d, dtype="bf16"),
+    )
+    return sum(op.bytes for op in eager) / roofline.elementwise(n * d, reads=3, dtype="bf16").bytes
+
+
+def softmax_calls() -> float:
+    array = 10**8
+    naive = (
+        roofline.elementwise(array),
+        roofline.elementwise(array, writes=0),
+        roofline.elementwise(array),
+    )
+    return sum(op.bytes for op in naive) / roofline.elementwise(array).bytes
+
+
+def longest_prompt(seconds, linear, square) -> int:
+    """The largest n with b·n + a·n² within the budget; linear and square are slips of the card, not used."""
+    budget = int(seconds * 0.4 * hardware.load(H100).peak("bf16"))
+    one, two = (_forward("Llama-3 8B", tokens).total for tokens in (1, 2))
+    a = (two - 2 * one) // 2  # of each pair
+    b = one - a
+    return (isqrt(b * b + 4 * a * budget) - b) // (2 * a)

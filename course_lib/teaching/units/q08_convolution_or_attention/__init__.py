@@ -1,0 +1,1 @@
+"""Built from lessons/q08_convolution_or_attention; change it there."""

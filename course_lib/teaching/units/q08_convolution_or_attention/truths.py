@@ -1,0 +1,60 @@
+"""The truth of each prediction card of Q8, computed when a learner reveals it."""
+
+from statistics import mean
+
+from course_lib.accounting import flops, models
+from course_lib.experiments import image_nets
+from course_lib.experiments.bench import Bench
+from course_lib.experiments.measurements import convolution_kinds, data_hunger
+from course_lib.experiments.timing import measure
+
+
+def mobilenet() -> str:
+    """Times both models in turns, images in rows first, and takes the best of each: the choice that holds the ratio."""
+    import torch
+
+    bench = Bench.on_device(torch, "cpu")
+    runs = {name: image_nets.build(bench, models.load(name), 224) for name in ("resnet-50", "mobilenet-v2")}
+    times = {name: [] for name in runs}
+    with torch.inference_mode():
+        for _ in range(4):
+            for name, run in runs.items():
+                times[name] += measure(run, seconds=0.02, at_least=1).values
+    ratio = min(times["resnet-50"]) / min(times["mobilenet-v2"])
+    return "more" if ratio > 17 else "as-flops" if ratio > 11 else "less" if ratio > 3 else "hardly"
+
+
+def resolution(model, side, layers, width, square, pixels) -> float:
+    network = models.load(model)
+    return int(flops.forward(network, image=side)) / int(flops.forward(network))
+
+
+def weight_use(model, millions, half) -> float:
+    network = models.load(model)
+    return int(flops.forward(network)) / int(network.parameters())
+
+
+def depthwise(device, tera, bandwidth) -> float:
+    plain, narrow = (
+        convolution_kinds.op(kind, 64, "fp16").on(device).seconds
+        for kind in (convolution_kinds.PLAIN, convolution_kinds.DEPTHWISE)
+    )
+    return plain / narrow
+
+
+def hunger() -> str:
+    """Trains both, on a processor, from three seeds: the choice that holds their gap."""
+    import torch
+
+    convolution, transformer = (
+        mean(data_hunger.accuracy(torch, "cpu", net, data_hunger.FEW, seed=seed) for seed in range(3))
+        for net in (data_hunger.CONVOLUTION, data_hunger.TRANSFORMER)
+    )
+    gap = convolution - transformer
+    return "hopeless" if gap > 25 else "far" if gap > 10 else "near"
+
+
+def camera(model, tera, gflop, allowed, factor, linear, macs) -> int:
+    """The largest multiple of 32 whose FLOPs an image fit into a thirtieth of a second."""
+    network, budget = models.load(model), tera * 1e12 / 30
+    return max(side for side in range(32, 4096, 32) if int(flops.forward(network, image=side)) <= budget)

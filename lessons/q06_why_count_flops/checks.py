@@ -1,0 +1,495 @@
+"""Checks of the exercises of Q6: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+
+from course_lib.teaching.check import EXACT, Check
+
+# ---- q06.utilisation-of-a-run --------------------------------------------------------------------
+
+
+def _parts(layers, d_model, vocab, seq):
+    """FLOP of a token forward: (weights of the layers, pairs of tokens, head)."""
+    # canary-3d90c1f7
+    return layers * 24 * d_model**2, layers * 4 * seq * d_model, 2 * d_model * vocab
+
+
+def _utilisation(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    # canary-a81b54e2
+    return 3 * sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / (devices * peak)
+
+
+def _forward_only(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    # canary-0c6f7d35
+    return sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / (devices * peak)
+
+
+def _no_pairs(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    # canary-b72e8a14
+    weights, _, head = _parts(layers, d_model, vocab, seq)
+    return 3 * (weights + head) * tokens_per_second / (devices * peak)
+
+
+def _no_head(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    # canary-58d1f06b
+    weights, pairs, _ = _parts(layers, d_model, vocab, seq)
+    return 3 * (weights + pairs) * tokens_per_second / (devices * peak)
+
+
+def _recomputed(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    # canary-e94a03bc
+    return 4 * sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / (devices * peak)
+
+
+def _one_device(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    # canary-17c5be80
+    return 3 * sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / peak
+
+
+def _multiply_adds(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    # canary-6fa20d49
+    return 1.5 * sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / (devices * peak)
+
+
+def _two_thirds(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    # canary-9be3477a
+    return 2 * sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / (devices * peak)
+
+
+def _positions_counted(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    """6N + 12·L·n·d with all of N: the embedding of the positions too."""
+    # canary-a46e1d08
+    parameters = layers * 12 * d_model**2 + (vocab + seq) * d_model
+    return (6 * parameters + 12 * layers * seq * d_model) * tokens_per_second / (devices * peak)
+
+
+def _causal(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    # canary-5f90c2b7
+    weights, pairs, head = _parts(layers, d_model, vocab, seq)
+    return 3 * (weights + pairs / 2 + head) * tokens_per_second / (devices * peak)
+
+
+def _draw_utilisation(rng):
+    """A run between 15 and 60 % of the peak, with a head and pairs that matter."""
+    layers, d_model = rng.choice([12, 24, 36]), rng.choice([768, 1024, 1536, 2048])
+    vocab, seq = rng.choice([32_000, 50_257, 100_352]), rng.choice([1024, 2048, 4096, 8192])
+    devices, peak = rng.choice([2, 8, 64, 512]), rng.choice([125e12, 312e12, 989e12])
+    token = 3 * sum(_parts(layers, d_model, vocab, seq))
+    return layers, d_model, vocab, seq, round(rng.uniform(0.15, 0.6) * devices * peak / token), devices, peak
+
+
+# ---- q06.token-flops -----------------------------------------------------------------------------
+
+
+def _token(layers, d_model, vocab, seq):
+    # canary-4c7e19ab
+    return sum(_parts(layers, d_model, vocab, seq))
+
+
+def _token_as_given(layers, d_model, vocab, seq):
+    # canary-d30b862f
+    return layers * (13 * d_model**2 + 4 * d_model) + 2 * d_model * vocab
+
+
+def _token_only_doubled(layers, d_model, vocab, seq):
+    # canary-85f4ac1e
+    return 2 * _token_as_given(layers, d_model, vocab, seq)
+
+
+def _token_one_embedding_doubled(layers, d_model, vocab, seq):
+    # canary-2a96d7c3
+    return layers * 26 * d_model**2 + 2 * d_model * vocab
+
+
+def _token_multiply_adds(layers, d_model, vocab, seq):
+    # canary-f1830b6d
+    return _token(layers, d_model, vocab, seq) // 2
+
+
+def _token_no_values(layers, d_model, vocab, seq):
+    # canary-7045e9d2
+    weights, pairs, head = _parts(layers, d_model, vocab, seq)
+    return weights + pairs // 2 + head
+
+
+def _token_embedding(layers, d_model, vocab, seq):
+    # canary-b5c21f98
+    return _token(layers, d_model, vocab, seq) + 2 * d_model * vocab
+
+
+def _token_lookup_kept(layers, d_model, vocab, seq):
+    # canary-c8d6703e
+    return _token(layers, d_model, vocab, seq) + d_model * vocab
+
+
+def _token_extras(layers, d_model, vocab, seq):
+    # canary-39ea5b07
+    return _token(layers, d_model, vocab, seq) + layers * 4 * d_model
+
+
+def _token_sequence(layers, d_model, vocab, seq):
+    # canary-0e72f4d9
+    return seq * _token(layers, d_model, vocab, seq)
+
+
+def _token_no_head(layers, d_model, vocab, seq):
+    # canary-93bd08c5
+    return _token(layers, d_model, vocab, seq) - 2 * d_model * vocab
+
+
+def _draw_token(rng):
+    layers, width = rng.randrange(2, 49), 64 * rng.randrange(4, 65)
+    return layers, width, rng.randrange(1000, 130_000), rng.choice([256, 512, 1024, 2048, 4096, 8192]) + 1
+
+
+# ---- q06.block-flops -----------------------------------------------------------------------------
+
+
+def _block(tokens, d_model, heads, kv_heads, head_dim, d_ff, matrices=3, two=2):
+    # canary-61f0d8b4
+    queries, keys = heads * head_dim, kv_heads * head_dim
+    attention = two * tokens * d_model * (2 * queries + 2 * keys) + 2 * two * tokens * tokens * queries
+    return {"attention": attention, "mlp": two * matrices * tokens * d_model * d_ff}
+
+
+def _block_two_matrices(tokens, d_model, heads, kv_heads, head_dim, d_ff):
+    # canary-ad3597e0
+    return _block(tokens, d_model, heads, kv_heads, head_dim, d_ff, matrices=2)
+
+
+def _block_multiply_adds(tokens, d_model, heads, kv_heads, head_dim, d_ff):
+    # canary-2f8c460b
+    return _block(tokens, d_model, heads, kv_heads, head_dim, d_ff, two=1)
+
+
+def _block_all_heads(tokens, d_model, heads, kv_heads, head_dim, d_ff):
+    # canary-7d9a13ce
+    return _block(tokens, d_model, heads, heads, head_dim, d_ff)
+
+
+def _block_pairs_grouped(tokens, d_model, heads, kv_heads, head_dim, d_ff):
+    # canary-e60284f5
+    whole = _block(tokens, d_model, heads, kv_heads, head_dim, d_ff)
+    fewer = 4 * tokens * tokens * (heads - kv_heads) * head_dim
+    return whole | {"attention": whole["attention"] - fewer}
+
+
+def _block_no_values(tokens, d_model, heads, kv_heads, head_dim, d_ff):
+    # canary-54b7ea19
+    whole = _block(tokens, d_model, heads, kv_heads, head_dim, d_ff)
+    return whole | {"attention": whole["attention"] - 2 * tokens * tokens * heads * head_dim}
+
+
+def _block_no_output(tokens, d_model, heads, kv_heads, head_dim, d_ff):
+    # canary-c17f63d8
+    whole = _block(tokens, d_model, heads, kv_heads, head_dim, d_ff)
+    return whole | {"attention": whole["attention"] - 2 * tokens * d_model * heads * head_dim}
+
+
+def _block_width_of_model(tokens, d_model, heads, kv_heads, head_dim, d_ff):
+    # canary-80e5d29a
+    keys = kv_heads * head_dim
+    attention = 2 * tokens * d_model * (2 * d_model + 2 * keys) + 4 * tokens * tokens * d_model
+    return {"attention": attention, "mlp": 6 * tokens * d_model * d_ff}
+
+
+def _block_a_token(tokens, d_model, heads, kv_heads, head_dim, d_ff):
+    # canary-1b4cf736
+    return {part: flop // tokens for part, flop in _block(tokens, d_model, heads, kv_heads, head_dim, d_ff).items()}
+
+
+def _draw_block(rng):
+    """Fewer key heads than heads, and heads that together are not as wide as the model."""
+    groups, kv_heads, head_dim = rng.choice([2, 4, 8]), rng.choice([2, 4, 8]), rng.choice([64, 128, 256])
+    heads = groups * kv_heads
+    d_model = heads * head_dim + rng.choice([-1, 1]) * 64 * rng.randrange(1, 4)
+    return rng.randrange(100, 9000), d_model, heads, kv_heads, head_dim, 64 * rng.randrange(40, 300)
+
+
+# ---- q06.honest-counter --------------------------------------------------------------------------
+
+
+def _count(ops, two=2, biases=False, batches=True, groups=True, unknown=True, known=("embedding",), once=True):
+    # canary-f7a2910d
+    total, names = 0, []
+    for op in ops:
+        if op["op"] == "linear":
+            total += two * op["rows"] * op["in"] * op["out"] + (op["rows"] * op["out"] if biases and op["bias"] else 0)
+        elif op["op"] == "bmm":
+            total += 2 * (op["batch"] if batches else 1) * op["m"] * op["k"] * op["n"]
+        elif op["op"] == "conv":
+            height, width = op["kernel"]
+            each = 2 * op["positions"] * op["in"] * op["out"] * height * width
+            total += each // op["groups"] if groups else each
+        elif op["op"] not in known:
+            names.append(op["op"])
+    found = sorted(set(names)) if once else sorted(names)
+    return {"flops": total, "unknown": found if unknown else []}
+
+
+def _count_right(ops):
+    # canary-46d80ec3
+    return _count(ops)
+
+
+def _count_as_given(ops):
+    # canary-be195f72
+    return _count(ops, two=1, batches=False, groups=False, unknown=False)
+
+
+def _count_linear_once(ops):
+    # canary-05c3a8d6
+    return _count(ops, two=1)
+
+
+def _count_one_batch(ops):
+    # canary-9a61e74f
+    return _count(ops, batches=False)
+
+
+def _count_no_groups(ops):
+    # canary-d2f70b58
+    return _count(ops, groups=False)
+
+
+def _count_group_squared(ops):
+    # canary-6e3b94c1
+    less = 0
+    for op in ops:
+        if op["op"] == "conv":
+            height, width = op["kernel"]
+            each = 2 * op["positions"] * op["in"] * op["out"] * height * width
+            less += each // op["groups"] - each // op["groups"] ** 2
+    whole = _count(ops)
+    return whole | {"flops": whole["flops"] - less}
+
+
+def _count_silent(ops):
+    # canary-37fc20ea
+    return _count(ops, unknown=False)
+
+
+def _count_embedding_unknown(ops):
+    # canary-8b0d5c94
+    return _count(ops, known=())
+
+
+def _count_biases(ops):
+    # canary-c4e91a7d
+    return _count(ops, biases=True)
+
+
+def _count_twice_named(ops):
+    # canary-720fd6b3
+    return _count(ops, once=False)
+
+
+_TRACE = [
+    {"op": "embedding", "rows": 64, "width": 32},
+    {"op": "linear", "rows": 64, "in": 32, "out": 96, "bias": True},
+    {"op": "bmm", "batch": 4, "m": 64, "k": 8, "n": 64},
+    {"op": "fused_attention", "batch": 4, "m": 64, "width": 8},
+    {"op": "linear", "rows": 64, "in": 32, "out": 32, "bias": False},
+]
+_IMAGES = [
+    {"op": "conv", "positions": 196, "in": 16, "out": 32, "kernel": [3, 5], "groups": 1},
+    {"op": "conv", "positions": 196, "in": 32, "out": 32, "kernel": [3, 3], "groups": 8},
+    {"op": "scan", "rows": 7},
+    {"op": "fused_attention", "batch": 2, "m": 9, "width": 4},
+    {"op": "scan", "rows": 9},
+    {"op": "bmm", "batch": 3, "m": 5, "k": 7, "n": 11},
+    {"op": "linear", "rows": 10, "in": 64, "out": 10, "bias": True},
+    {"op": "embedding", "rows": 5, "width": 3},
+]
+
+
+def _draw_count(rng):
+    """A trace with every kind of operation, an unknown one twice, in any order."""
+    channels = 8 * rng.randrange(2, 9)
+    ops = [
+        {"op": "embedding", "rows": rng.randrange(10, 99), "width": rng.randrange(10, 99)},
+        {
+            "op": "linear",
+            "rows": rng.randrange(3, 9),
+            "in": rng.randrange(9, 40),
+            "out": rng.randrange(90, 400),
+            "bias": True,
+        },
+        {"op": "bmm", "batch": rng.randrange(3, 30), "m": rng.randrange(20, 99), "k": 64, "n": rng.randrange(20, 99)},
+        {
+            "op": "conv",
+            "positions": rng.randrange(50, 500),
+            "in": channels,
+            "out": 2 * channels,
+            "kernel": [3, 5],
+            "groups": 1,
+        },
+        {
+            "op": "conv",
+            "positions": rng.randrange(500, 900),
+            "in": channels,
+            "out": channels,
+            "kernel": [3, 3],
+            "groups": rng.choice([2, 4, 8]),
+        },
+        {"op": "scan", "rows": rng.randrange(2, 9)},
+        {"op": rng.choice(["scan", "fft"]), "rows": rng.randrange(2, 9)},
+        {"op": "scan", "rows": rng.randrange(2, 9)},
+        {"op": "fused_attention", "batch": rng.randrange(2, 9), "m": rng.randrange(20, 99), "width": 64},
+    ]
+    rng.shuffle(ops)
+    return (ops,)
+
+
+CHECKS = [
+    Check(
+        id="q06.utilisation-of-a-run",
+        points=3,
+        signature="utilisation(layers, d_model, vocab, seq, tokens_per_second, devices, peak)",
+        public=[
+            (12, 768, 50257, 1024, 135_629, 1, 312e12),
+            (24, 2048, 50257, 2048, 320_000, 32, 312e12),
+            (36, 1280, 32000, 8192, 410_000, 8, 989e12),
+        ],
+        generate=_draw_utilisation,
+        reference=_utilisation,
+        insight="The first input is the run of the lesson's second card: 37.1 %.",
+        wrong={
+            "forward only": (
+                _forward_only,
+                "This is the forward pass. Training is forward and backward: three times as much.",
+            ),
+            "backward like forward": (
+                _two_thirds,
+                "You counted the backward pass like a forward pass. It is two products for each one: the gradient of the input and that of the weight.",
+            ),
+            "no pairs": (
+                _no_pairs,
+                "Scores and values are missing: 4·seq·d_model in each layer. No weight takes part in them.",
+            ),
+            "causal": (_causal, "You halved the pairs of tokens for a causal mask. All pairs count here."),
+            "no head": (_no_head, "The head is missing: at every position d_model numbers become vocab logits."),
+            "positions": (
+                _positions_counted,
+                "You counted the embedding of the positions. Positions are added, not multiplied: take the weights of products only.",
+            ),
+            "recomputed": (
+                _recomputed,
+                "You counted the forward pass twice, as with checkpointing. Here nothing is recomputed, and MFU would not count it anyway.",
+            ),
+            "one device": (
+                _one_device,
+                "The tokens are those of all devices together, but you divided by the peak of one.",
+            ),
+            "multiply-adds": (
+                _multiply_adds,
+                "You counted multiply-adds. Each is two FLOPs, and the peak is stated in FLOP/s.",
+            ),
+        },
+    ),
+    Check(
+        id="q06.token-flops",
+        points=3,
+        signature="token_flops(layers, d_model, vocab, seq)",
+        public=[(12, 768, 50257, 1024), (2, 256, 2048, 100), (48, 1600, 50257, 513)],
+        generate=_draw_token,
+        reference=_token,
+        same=EXACT,
+        insight="For GPT-2 small that is 284,812,800, to the unit what FlopCounterMode counts.",
+        wrong={
+            "as given": (_token_as_given, "This still computes what the given function computes."),
+            "only doubled": (
+                _token_only_doubled,
+                "You doubled everything. Some lines are no products at all, one has the wrong shape, and one product is missing.",
+            ),
+            "context forgotten": (
+                _token_one_embedding_doubled,
+                "Your result does not depend on `seq`. The query of a token meets all tokens of its sequence, and so do the weights of the values.",
+            ),
+            "multiply-adds": (_token_multiply_adds, "Exactly half: a multiply-add is two FLOPs."),
+            "no values": (
+                _token_no_values,
+                "Half of scores and values is missing. If you left out the values: a product of the same size. If you halved for a causal mask: here all pairs count.",
+            ),
+            "embedding": (
+                _token_embedding,
+                "You charge the embedding like a product. It is a look-up: it copies a row and multiplies nothing.",
+            ),
+            "look-up kept": (
+                _token_lookup_kept,
+                "One line is left that multiplies nothing: the embedding is a look-up.",
+            ),
+            "extras": (_token_extras, "Norms and residual sums are no matrix products; here they are left out."),
+            "whole sequence": (_token_sequence, "This is the whole sequence. One token is asked for."),
+            "no head": (_token_no_head, "The head is missing. It does multiply: d_model numbers become vocab logits."),
+        },
+    ),
+    Check(
+        id="q06.block-flops",
+        points=4,
+        signature="block_flops(tokens, d_model, heads, kv_heads, head_dim, d_ff)",
+        public=[(2048, 4096, 32, 8, 128, 14336), (100, 1024, 16, 8, 128, 3072), (1, 64, 4, 2, 8, 96)],
+        generate=_draw_block,
+        reference=_block,
+        same=EXACT,
+        insight="The first input is a block of Llama-3 8B. Sharing key heads saves projections and cache, but no scores.",
+        wrong={
+            "two matrices": (
+                _block_two_matrices,
+                "SwiGLU has three matrices: two on the way up, whose results are multiplied, and one down.",
+            ),
+            "multiply-adds": (_block_multiply_adds, "Exactly half: a multiply-add is two FLOPs."),
+            "all heads": (
+                _block_all_heads,
+                "Keys and values are made for `kv_heads` heads only: their projections are narrower.",
+            ),
+            "grouped pairs": (
+                _block_pairs_grouped,
+                "You counted scores and values for `kv_heads` heads. The keys are shared, but each of the `heads` query heads has scores of its own.",
+            ),
+            "no values": (
+                _block_no_values,
+                "Half of scores and values is missing. If you left out the values: a product of the same size. If you halved for a causal mask: here all pairs count.",
+            ),
+            "no output": (_block_no_output, "The output projection is missing: from all heads back to `d_model`."),
+            "width of the model": (
+                _block_width_of_model,
+                "You took `d_model` for the width of all query heads. It is heads · head_dim, which need not be the same.",
+            ),
+            "a token": (_block_a_token, "This is one token's share. The whole sequence is asked for."),
+        },
+    ),
+    Check(
+        id="q06.honest-counter",
+        points=4,
+        signature="count(ops)",
+        public=[(_TRACE,), (_IMAGES,)],
+        generate=_draw_count,
+        reference=_count_right,
+        same=EXACT,
+        insight="A counter that names what it skipped would have told you about the fused kernels in the lesson.",
+        wrong={
+            "as given": (
+                _count_as_given,
+                "This still counts what the given function counts. It has four faults: one in each kind of product, and one silence.",
+            ),
+            "multiply-adds": (
+                _count_linear_once,
+                "A linear layer does a multiplication and an addition for each weight and row; you count one of them.",
+            ),
+            "one batch": (_count_one_batch, "A `bmm` is `batch` products; you count one."),
+            "no groups": (
+                _count_no_groups,
+                "In a grouped convolution an output channel sees only the input channels of its group.",
+            ),
+            "groups twice": (
+                _count_group_squared,
+                "You divided by the groups twice. Each of the `out` channels sees `in/groups` channels: one division.",
+            ),
+            "silent": (_count_silent, "The FLOPs are right, but the counter keeps silent about what it does not know."),
+            "look-up unknown": (
+                _count_embedding_unknown,
+                "An embedding is known: it is a look-up and costs nothing. It is not on the list of unknowns.",
+            ),
+            "biases": (_count_biases, "You added the biases. Here only products count."),
+            "named twice": (_count_twice_named, "Each unknown name is asked for once."),
+        },
+    ),
+]

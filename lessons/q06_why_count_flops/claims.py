@@ -1,0 +1,250 @@
+"""Claims on trial in Q6: each function decides one claim by computing it and returns the verdict with its evidence."""
+
+from dataclasses import replace
+
+from course_lib import experiments
+from course_lib.accounting import economics, flops, hardware, inference, models, multiprocessors, roofline
+from course_lib.experiments import waterfall
+from course_lib.teaching.verdict import Verdict
+
+A100 = "a100-40-sxm"
+GPT2 = models.load("gpt2")
+N, D, L, V = 1024, GPT2.d_model, GPT2.layers, GPT2.vocab
+# FLOP/s in bf16 of the best shape that a search found on an A100: Bekman, "Machine Learning Engineering", chapter on
+# accelerators, "Maximum Achievable Matmul FLOPS"
+BEST_FOUND = 271.2e12
+
+
+def _ruling(*tests: bool) -> str:
+    return "holds" if all(tests) else "fails"
+
+
+def _near(value: float, claimed: float, share: float = 0.05) -> bool:
+    return abs(value / claimed - 1) < share
+
+
+def _layer(part: str, seq: int = N) -> int:
+    """FLOP of a token in one part of one layer of GPT-2 small, forward."""
+    return int(flops.forward(GPT2, 1, seq)["layer"][part]) // seq
+
+
+def _token(seq: int = N) -> float:
+    return int(flops.forward(GPT2, 1, seq)) / seq
+
+
+def _million(value: float) -> str:
+    return f"{value / 1e6:.1f} MFLOP"
+
+
+def s003_30() -> Verdict:
+    returned = L * (5 * D * D + 8 * D * D + 2 * D + 2 * D) + D * V + D * V
+    evidence = {
+        "the function returns": f"{returned:,}",
+        "a token of GPT-2 small costs": f"{_token():,.0f}",
+        "embedding, a look-up, as charged": f"{D * V:,}",
+    }
+    return Verdict(_ruling(80e6 <= returned <= 95e6), evidence)
+
+
+def s003_32() -> Verdict:
+    claimed = {6e6: 1.67e6, 71e6: 140e3}
+    rate = 10e12 / _token()
+    evidence = {f"10 TFLOP/s ÷ {_million(flop)}": f"{10e12 / flop:,.0f} tokens/s" for flop in claimed}
+    evidence |= {"a token costs": _million(_token()), "so at most": f"{rate:,.0f} tokens/s"}
+    return Verdict(_ruling(any(_near(rate, tokens) for tokens in claimed.values())), evidence)
+
+
+def s004_025() -> Verdict:
+    """Near the limit: at least what the best shape of a search reached. Room: a quarter of it or more is unused."""
+    peak = hardware.load(A100).peak("fp16")
+    high, low = 280e12, 150e12
+    evidence = {
+        "280 of 312": f"{high / peak:.1%}",
+        "150 of 312": f"{low / peak:.1%}",
+        "best shape that a search found": f"{BEST_FOUND / 1e12:.0f} TFLOP/s",
+        "150 against that": f"{low / BEST_FOUND:.0%}",
+    }
+    shares = round(100 * high / peak) == 90, round(100 * low / peak) == 48
+    because = (
+        "The claim means a large product in 16 bit. A small or thin one is compared with the roof at its own intensity, "
+        "not with 312 (Q5)."
+    )
+    return Verdict(_ruling(*shares, high >= 0.95 * BEST_FOUND, low < 0.75 * BEST_FOUND), evidence, because)
+
+
+def s003_35() -> Verdict:
+    """Has 4 another balance of FLOPs and parameters than its neighbours, and do models in use agree on it?
+
+    Gated MLPs have three matrices, so models are compared by weights: a factor of 4 with two matrices is 8·d².
+    """
+    balance = {factor: 2 * flops.matmul(1, D, factor * D) / (2 * factor * D * D) for factor in (1, 2, 4, 8)}
+    dense = [model for model in map(models.load, models.names()) if isinstance(model, models.Transformer)]
+    used = {
+        model.name: (3 if model.gated_mlp else 2) * model.mlp_width / model.d_model
+        for model in dense
+        if model.experts == 1
+    }
+    fours = sum(_near(weights, 8) for weights in used.values())
+    evidence = {
+        "FLOPs for each parameter at 1, 2, 4, 8": ", ".join(f"{ratio:.0f}" for ratio in balance.values()),
+        "dense language models in the catalogue": len(used),
+        "weights of their MLPs": f"{min(used.values()):.0f} to {max(used.values()):.0f}·d²",
+        "of them with 8·d², within 5 %": fours,
+    }
+    stands_out = all(balance[4] < ratio for factor, ratio in balance.items() if factor != 4)
+    return Verdict(_ruling(stands_out or fours > 0.9 * len(used)), evidence)
+
+
+def s003_31() -> Verdict:
+    rows = flops.forward(GPT2, 1, N, extras=True)
+    norms, residuals = (int(rows["layer"][part]) // N for part in ("norm", "residual"))
+    others = 1 - int(flops.forward(GPT2, 1, N)) / int(rows)
+    shares = {row["class"]: row["share"] for row in _profile().rows if row["batch"] == "large batch"}
+    evidence = {
+        "norms of a layer": f"{norms // D}·d",
+        "residual sums of a layer": f"{residuals // D}·d",
+        "all that is no product, of the FLOPs": f"{others:.1%}",
+        "norms and activations, of a recorded step's time": f"{_of(shares, 'norms'):.0f} %",
+    }
+    return Verdict(_ruling(norms == 2 * D, residuals == 2 * D), evidence)
+
+
+def _profile():
+    return experiments.load("train_step_waterfall", "amd-epyc-2-cores")
+
+
+def _of(shares, word: str) -> float:
+    return sum(share for name, share in shares.items() if word in name)
+
+
+def s002_19() -> Verdict:
+    """Operations of many kinds, recorded on a processor: which predictor comes within a factor of two, how often?"""
+    recorded = experiments.load("roofline_points", "amd-epyc-2-cores")
+    peak = recorded.device["peaks"][recorded.provenance["dtype"]]
+
+    def within_two(predicted) -> int:
+        return sum(0.5 <= row["measured"] / predicted(row) <= 2 for row in recorded.rows)
+
+    by_flops = within_two(lambda row: row["flops"] / peak)
+    by_roofline = within_two(lambda row: row["predicted"])
+    cases = len(recorded.rows)
+    evidence = {
+        "recorded operations": cases,
+        "FLOPs ÷ peak within a factor of two": by_flops,
+        "roofline within a factor of two": by_roofline,
+    }
+    return Verdict(_ruling(by_flops < cases / 2, by_roofline > by_flops), evidence)
+
+
+def s003_23() -> Verdict:
+    count = GPT2.parameters()
+    evidence = {
+        "parameters": f"{int(count):,}",
+        "layers": f"{int(count['layers']):,}",
+        "embeddings": f"{int(count['embedding']):,}",
+    }
+    return Verdict(_ruling(_near(int(count), 117e6, 0.01)), evidence)
+
+
+def s003_24() -> Verdict:
+    qkv, out = _layer("attention.qkv"), _layer("attention.out")
+    evidence = {"q, k, v": f"{qkv / D**2:.0f}·d²", "output projection": f"{out / D**2:.0f}·d²"}
+    return Verdict(_ruling(qkv == 3 * D * D, out == D * D), evidence)
+
+
+def s003_25() -> Verdict:
+    scores = {seq: _layer("attention.scores", seq) for seq in (128, 512, 1024)}
+    evidence = {f"scores at n = {seq}": f"{_million(flop)}, {flop / D**2:.2f}·d²" for seq, flop in scores.items()}
+    return Verdict(_ruling(all(flop == D * D for flop in scores.values())), evidence)
+
+
+def s003_26() -> Verdict:
+    parts = {part: _layer(f"attention.{part}") for part in ("qkv", "scores", "values", "out")}
+    total, pairs = sum(parts.values()), parts["scores"] + parts["values"]
+    evidence = {
+        "attention of a layer": _million(total),
+        "2·d²": _million(2 * D * D),
+        "ratio": f"{total / (2 * D * D):.1f}",
+        "scores and values, of attention": f"{pairs / total:.0%}",
+    }
+    return Verdict(_ruling(_near(total, 2 * D * D, 0.25)), evidence)
+
+
+def s003_27() -> Verdict:
+    mlp = _layer("mlp")
+    evidence = {"MLP": f"{mlp / D**2:.0f}·d²", "activation": GPT2.activation}
+    return Verdict(_ruling(mlp == 8 * D * D, GPT2.activation == "relu"), evidence)
+
+
+def s003_28() -> Verdict:
+    layer = int(flops.forward(GPT2, 1, N)["layer"]) // N
+    evidence = {
+        "the sum as stated": f"{10 * D * D:,}",
+        "a layer at 1024 tokens": f"{layer:,}",
+        "twelve layers": f"{L * layer:,}",
+        "with the head": f"{_token():,.0f}",
+    }
+    return Verdict(_ruling(_near(layer, 5_898_240), _near(L * layer, 70_778_880)), evidence)
+
+
+def s003_29() -> Verdict:
+    layer = int(flops.forward(GPT2, 1, N)["layer"]) / N
+    six_n = flops.six_nd(int(GPT2.parameters()), 1)
+    evidence = {
+        "a layer": _million(layer),
+        "6·N, training": _million(six_n),
+        "6·N and the pairs": _million(six_n + 12 * L * N * D),
+    }
+    return Verdict(_ruling(_near(layer, 6e6, 0.2)), evidence)
+
+
+def s003_34() -> Verdict:
+    """Three published training runs, from their tokens or hours; and Llama-3 8B on an H100, writing and reading."""
+    pod = replace(hardware.load("tpu-v4"), peaks={"bf16": 275e12})
+    palm_token = 6 * 540_350_000_000 + 12 * 118 * 48 * 256 * 2048  # PaLM, appendix B
+    llama = models.load("llama3-8b")
+    decode = inference.decode_step(llama, batch=1, context=1024, device="h100-sxm")
+    prompt = roofline.matmul(2048, llama.d_model, llama.mlp_width, dtype="bf16").on("h100-sxm")
+    each = int(flops.forward(llama, 1, 1024)) / 1024
+    writing = each * decode.tokens_per_second / hardware.load("h100-sxm").peak("bf16")
+    training = {
+        "PaLM 540B": economics.mfu(flops_per_token=palm_token, tokens_per_second=238.3e3, device=pod, devices=6144),
+        "GPT-2 small, one A100": economics.mfu(GPT2, tokens_per_second=102_400 / 0.755, device=A100),
+        # 3.8e25 FLOP (Llama 3 report, section 1) in 30.84 million hours (its model card), stops and restarts included
+        "Llama 3.1 405B": 3.8e25 / (30.84e6 * 3600 * hardware.load("h100-sxm").peak("bf16")),
+    }
+    evidence = {f"training, {name}": f"{share:.0%}" for name, share in training.items()}
+    evidence |= {"writing, batch 1": f"{writing:.1%}, {decode.bound}-bound"}
+    evidence |= {"reading 2048 tokens": f"{prompt.bound}-bound"}
+    trains = all(0.3 <= share <= 0.5 for share in training.values())
+    everywhere = 0.3 <= writing <= 0.5 and prompt.bound == "memory"
+    ruling = "fails" if not trains or decode.bound != "memory" else "holds" if everywhere else "holds-if"
+    because = "The first half holds for large training runs, the second for writing, not for reading a prompt."
+    return Verdict(ruling, evidence, because)
+
+
+def s003_40() -> Verdict:
+    """A recorded step: how much of what is lost carries the name of an operation?"""
+    shares = waterfall.shares(_profile())
+    used = shares.pop(waterfall.USED)
+    unnamed = shares["between the operations"]
+    evidence = {"used": f"{used:.0f} %", **{kind: f"{share:.1f} %" for kind, share in shares.items()}}
+    return Verdict(_ruling(unnamed < 0.25 * (100 - used)), evidence, "A recorded step of a small GPT on a processor.")
+
+
+def s004_005() -> Verdict:
+    """What whole waves of tiles allow on 108 multiprocessors, and what a search under real power limits reached."""
+    peak = hardware.load(A100).peak("fp16")
+    sides = (1024, 2048, 3072, 4096, 8192)
+    useful = {n: multiprocessors.waves(n, n, tile_m=256, tile_n=128, device=A100).useful for n in sides}
+    evidence = {"180 of 312": f"{180e12 / peak:.0%}"}
+    evidence |= {f"waves of 256 × 128 tiles allow, n = {n}": f"{share:.0%}" for n, share in useful.items()}
+    evidence |= {"best that a search found": f"{BEST_FOUND / peak:.0%}"}
+    right = round(100 * 180e12 / peak) == 58
+    possible = any(share > 0.9 for share in useful.values())
+    always = all(share > 0.9 for share in useful.values()) and 0.9 * peak < BEST_FOUND
+    ruling = "fails" if not (right and possible) else "holds" if always else "holds-if"
+    because = (
+        "It holds if the shape fills whole waves of tiles and the chip keeps its clock; the published best does not."
+    )
+    return Verdict(ruling, evidence, because)

@@ -1,0 +1,613 @@
+"""Checks of the exercises of Q7: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+
+import math
+
+import numpy as np
+
+from course_lib.teaching.check import EXACT, Check
+
+# ---- q07.causal ----------------------------------------------------------------------------------
+
+
+def _causal(batch, heads, tokens, width):
+    # canary-bf082eb4
+    return [4 * batch * heads * width * pairs for pairs in (tokens**2, tokens * (tokens + 1) // 2)]
+
+
+def _causal_scores_only(batch, heads, tokens, width):
+    # canary-042b4432
+    return [2 * batch * heads * width * pairs for pairs in (tokens**2, tokens * (tokens + 1) // 2)]
+
+
+def _causal_one_flop(batch, heads, tokens, width):
+    # canary-05483be2
+    return [batch * heads * width * pairs for pairs in (tokens**2, tokens * (tokens + 1) // 2)]
+
+
+def _causal_one_head(batch, heads, tokens, width):
+    # canary-8eca195f
+    return [4 * batch * width * pairs for pairs in (tokens**2, tokens * (tokens + 1) // 2)]
+
+
+def _causal_half(batch, heads, tokens, width):
+    # canary-d068f185
+    return [4 * batch * heads * width * tokens**2, 2 * batch * heads * width * tokens**2]
+
+
+def _causal_not_itself(batch, heads, tokens, width):
+    # canary-bc65ce93
+    return [4 * batch * heads * width * pairs for pairs in (tokens**2, tokens * (tokens - 1) // 2)]
+
+
+def _causal_no_gain(batch, heads, tokens, width):
+    # canary-02390dfb
+    return [4 * batch * heads * width * tokens**2] * 2
+
+
+def _causal_count_of_pairs(batch, heads, tokens, width):
+    # canary-93660bc8
+    return [batch * heads * pairs for pairs in (tokens**2, tokens * (tokens + 1) // 2)]
+
+
+def _draw_causal(rng):
+    return rng.randrange(1, 64), rng.randrange(2, 64), rng.randrange(10, 5000), rng.choice([32, 64, 80, 128])
+
+
+# ---- q07.half ------------------------------------------------------------------------------------
+
+
+def _half_of(token, pair):
+    """Smallest whole n with n·pair ≥ token, and with (n + 1)/2·pair ≥ token."""
+    # canary-b9cbccdd
+    return [-(-token // pair), -(-2 * token // pair) - 1]
+
+
+def _token(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-b074ce1a
+    layer = d_model * (d_model + 2 * key_width) + d_model**2 + mlp_matrices * d_model * d_ff
+    return 2 * (layers * layer + d_model * vocab)
+
+
+def _half(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-8bcb5854
+    return _half_of(_token(layers, d_model, key_width, d_ff, mlp_matrices, vocab), 4 * layers * d_model)
+
+
+def _half_no_head(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-41f1d68d
+    return _half_of(_token(layers, d_model, key_width, d_ff, mlp_matrices, 0), 4 * layers * d_model)
+
+
+def _half_all_keys(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-a10909ae
+    return _half_of(_token(layers, d_model, d_model, d_ff, mlp_matrices, vocab), 4 * layers * d_model)
+
+
+def _half_no_gate(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-427b2e9c
+    return _half_of(_token(layers, d_model, key_width, d_ff, 2, vocab), 4 * layers * d_model)
+
+
+def _half_scores_only(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-a4f8a46e
+    return _half_of(_token(layers, d_model, key_width, d_ff, mlp_matrices, vocab), 2 * layers * d_model)
+
+
+def _half_six(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-e7f2a4e9
+    return [6 * d_model, 12 * d_model - 1]
+
+
+def _half_two(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-cffdfb7f
+    return [2 * d_model, 4 * d_model - 1]
+
+
+def _half_eight(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-b78b2260
+    return [8 * d_model, 16 * d_model - 1]
+
+
+def _half_no_output(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-0b24d15d
+    token = _token(layers, d_model, key_width, d_ff, mlp_matrices, vocab) - 2 * layers * d_model**2
+    return _half_of(token, 4 * layers * d_model)
+
+
+def _half_keys_in_pair(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-16257427
+    return _half_of(_token(layers, d_model, key_width, d_ff, mlp_matrices, vocab), 2 * layers * (d_model + key_width))
+
+
+def _half_floor(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-96a0d16f
+    token, pair = _token(layers, d_model, key_width, d_ff, mlp_matrices, vocab), 4 * layers * d_model
+    return [token // pair, 2 * token // pair - 1]
+
+
+def _half_no_causal(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-e6ebd380
+    return [_half(layers, d_model, key_width, d_ff, mlp_matrices, vocab)[0]] * 2
+
+
+def _half_doubled(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-57dfd279
+    everything = _half(layers, d_model, key_width, d_ff, mlp_matrices, vocab)[0]
+    return [everything, 2 * everything]
+
+
+def _draw_half(rng):
+    """A gated model with fewer key heads, whose MLP is wider than two and a half of its widths. Its half point is no
+    whole number, so rounding shows.
+    """
+    while True:
+        heads, groups = rng.choice([16, 32, 48]), rng.choice([2, 4, 8])
+        d = 128 * heads
+        layers, wide = rng.randrange(12, 90), d * 5 // 2 + 64 * rng.randrange(1, 60)
+        model = (layers, d, d // groups, wide, 3, rng.randrange(32_000, 200_000))
+        if _token(*model) % (4 * layers * d):
+            return model
+
+
+# ---- q07.online ----------------------------------------------------------------------------------
+
+
+def _online(pieces):
+    # canary-fbc3accb
+    scores = [score for piece in pieces for score in piece[0]]
+    values = [value for piece in pieces for value in piece[1]]
+    weights = [math.exp(score - max(scores)) for score in scores]
+    return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+
+
+def _running(pieces, of_total, of_result):
+    """The running form with its two rescalings, as functions of the old and the new maximum."""
+    # canary-3b2df9b9
+    biggest, total, result = -math.inf, 0.0, 0.0
+    for scores, values in pieces:
+        new = max(biggest, *scores)
+        weights = [math.exp(score - new) for score in scores]
+        total = total * of_total(biggest, new) + sum(weights)
+        result = result * of_result(biggest, new) + sum(w * v for w, v in zip(weights, values, strict=True))
+        biggest = new
+    return result / total
+
+
+def _right_factor(old, new):
+    # canary-512c82ef
+    return math.exp(old - new)
+
+
+def _no_factor(old, new):
+    # canary-3a6715a3
+    return 1.0
+
+
+def _inverted_factor(old, new):
+    # canary-e6264c14
+    return math.exp(new - old) if old > -math.inf else 0.0
+
+
+def _online_inverted(pieces):
+    # canary-fee3ad99
+    return _running(pieces, _inverted_factor, _inverted_factor)
+
+
+def _online_no_rescale(pieces):
+    # canary-6d726c21
+    return _running(pieces, _no_factor, _no_factor)
+
+
+def _online_sum_only(pieces):
+    # canary-3e97b1ca
+    return _running(pieces, _right_factor, _no_factor)
+
+
+def _online_result_only(pieces):
+    # canary-b8a6208c
+    return _running(pieces, _no_factor, _right_factor)
+
+
+def _online_mean_of_pieces(pieces):
+    # canary-f3cff62a
+    return sum(_online([piece]) for piece in pieces) / len(pieces)
+
+
+def _online_last_piece(pieces):
+    # canary-dfa82e16
+    return _online(pieces[-1:])
+
+
+def _online_no_division(pieces):
+    # canary-a31cb35f
+    scores = [score for piece in pieces for score in piece[0]]
+    weights = [math.exp(score - max(scores)) for score in scores]
+    return sum(w * v for w, v in zip(weights, (v for piece in pieces for v in piece[1]), strict=True))
+
+
+def _draw_online(rng):
+    """Three pieces whose maxima grow, so that each rescales what came before; values of every piece differ clearly."""
+    base = rng.choice([0.0, 900.0])
+    pieces = []
+    for number, top in enumerate((0.0, 0.7, 1.5)):
+        scores = [round(base + top + rng.uniform(-0.6, 0), 3) for _ in range(rng.randrange(2, 5))]
+        pieces.append([scores, [round(rng.uniform(1, 2) + 3 * number, 3) for _ in scores]])
+    return (pieces,)
+
+
+# ---- q07.blocked ---------------------------------------------------------------------------------
+
+
+def _weights(q, k, scale=True):
+    # canary-7ad7afca
+    scores = q @ k.T / (math.sqrt(q.shape[1]) if scale else 1)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True)
+
+
+def _moved(q, block):
+    # canary-75eedcfb
+    return 2 * q.size + 2 * q.size * math.ceil(len(q) / block)
+
+
+def _blocked(q, k, v, block):
+    # canary-ba59d294
+    return {"result": _weights(q, k) @ v, "moved": _moved(q, block)}
+
+
+def _blocked_all_each_time(q, k, v, block):
+    # canary-29b585dc
+    return {"result": _weights(q, k) @ v, "moved": 2 * q.size * math.ceil(len(q) / block) * 2}
+
+
+def _blocked_keys_and_queries(q, k, v, block):
+    # canary-12a35743
+    return {"result": _weights(q, k) @ v, "moved": q.size + q.size * math.ceil(len(q) / block)}
+
+
+def _blocked_whole_blocks(q, k, v, block):
+    # canary-c87a4013
+    return {"result": _weights(q, k) @ v, "moved": 2 * q.size + 2 * q.size * (len(q) // block)}
+
+
+def _blocked_unscaled(q, k, v, block):
+    # canary-26e09418
+    return {"result": _weights(q, k, scale=False) @ v, "moved": _moved(q, block)}
+
+
+def _blocked_keys_once(q, k, v, block):
+    # canary-67807dbb
+    return {"result": _weights(q, k) @ v, "moved": 4 * q.size}
+
+
+def _blocked_no_values(q, k, v, block):
+    # canary-1e60acf9
+    return {"result": _weights(q, k) @ v, "moved": 2 * q.size + q.size * math.ceil(len(q) / block)}
+
+
+def _blocked_with_scores(q, k, v, block):
+    # canary-1622d7ed
+    return {"result": _weights(q, k) @ v, "moved": _moved(q, block) + 2 * len(q) ** 2}
+
+
+def _blocked_no_result(q, k, v, block):
+    # canary-43004994
+    return {"result": _weights(q, k) @ v, "moved": _moved(q, block) - q.size}
+
+
+def _blocked_bytes(q, k, v, block):
+    # canary-e1868eb7
+    return {"result": _weights(q, k) @ v, "moved": 8 * _moved(q, block)}
+
+
+def _blocked_by_piece(q, k, v, block):
+    """Each block of keys gets a softmax of its own, and their results are averaged."""
+    # canary-f8adf487
+    parts = [_weights(q, k[i : i + block]) @ v[i : i + block] for i in range(0, len(k), block)]
+    return {"result": sum(parts) / len(parts), "moved": _moved(q, block)}
+
+
+def _blocked_no_rescale(q, k, v, block):
+    # canary-ba987711
+    scores = q @ k.T / math.sqrt(q.shape[1])
+    biggest, total, result = np.full((len(q), 1), -np.inf), 0.0, 0.0
+    for i in range(0, len(k), block):
+        biggest = np.maximum(biggest, scores[:, i : i + block].max(1, keepdims=True))
+        weights = np.exp(scores[:, i : i + block] - biggest)
+        total, result = total + weights.sum(1, keepdims=True), result + weights @ v[i : i + block]
+    return {"result": result / total, "moved": _moved(q, block)}
+
+
+def _arrays(rng, n, d):
+    """q, k and v of [n, d], of a few decimals."""
+    return tuple(np.array([[round(rng.gauss(0, 1.5), 2) for _ in range(d)] for _ in range(n)]) for _ in range(3))
+
+
+def _draw_blocked(rng):
+    """The last block is shorter, and the maximum of some row grows after the first block."""
+    while True:
+        block = rng.randrange(2, 5)
+        q, k, v = _arrays(rng, block * rng.randrange(2, 4) + rng.randrange(1, block), rng.randrange(2, 5))
+        scores = q @ k.T / math.sqrt(q.shape[1])
+        if (scores.max(1) - scores[:, :block].max(1)).max() > 1:
+            return q, k, v, block
+
+
+def _public_blocked(n, d, block):
+    import random
+
+    return (*_arrays(random.Random(n), n, d), block)
+
+
+# ---- q07.bytes -----------------------------------------------------------------------------------
+
+
+def _steps(rows, scores):
+    # canary-c9b939dc
+    return {"scores": 2 * rows + scores, "softmax": 2 * scores, "values": scores + 2 * rows}
+
+
+def _bytes(batch, heads, tokens, width, bytes_per_number):
+    # canary-52e002ae
+    each = batch * heads * tokens * bytes_per_number
+    return _steps(each * width, each * tokens)
+
+
+def _bytes_as_given(batch, heads, tokens, width, bytes_per_number):
+    # canary-03add8ae
+    return _steps(batch * heads * tokens * width * bytes_per_number, batch * tokens * tokens)
+
+
+def _bytes_heads_left(batch, heads, tokens, width, bytes_per_number):
+    # canary-5c15fe86
+    rows = batch * heads * tokens * width * bytes_per_number
+    return _steps(rows, batch * tokens * tokens * bytes_per_number)
+
+
+def _bytes_size_left(batch, heads, tokens, width, bytes_per_number):
+    # canary-e27b8460
+    return _steps(batch * heads * tokens * width * bytes_per_number, batch * heads * tokens * tokens)
+
+
+def _bytes_softmax_once(batch, heads, tokens, width, bytes_per_number):
+    # canary-71804b4d
+    right = _bytes(batch, heads, tokens, width, bytes_per_number)
+    return right | {"softmax": right["softmax"] // 2}
+
+
+def _draw_bytes(rng):
+    return (
+        rng.randrange(1, 64),
+        rng.randrange(2, 40),
+        rng.randrange(100, 5000),
+        rng.choice([64, 80, 128]),
+        rng.choice([2, 4]),
+    )
+
+
+CHECKS = [
+    Check(
+        id="q07.causal",
+        points=2,
+        signature="attention_flops(batch, heads, tokens, width)",
+        public=[(1, 12, 1024, 64), (8, 32, 4096, 128), (2, 3, 5, 4)],
+        generate=_draw_causal,
+        reference=_causal,
+        same=EXACT,
+        insight="Nearly half, never quite: each token still sees itself. A counter that multiplies shapes reports the first number for both.",
+        wrong={
+            "scores only": (
+                _causal_scores_only,
+                "You counted one product. There are two: scores, and the values weighted by them.",
+            ),
+            "one FLOP": (
+                _causal_one_flop,
+                "Both products and the 2 of each multiply-add make a factor of 4 for each pair.",
+            ),
+            "one head": (
+                _causal_one_head,
+                "This is one head. Each head has pairs of its own, and `width` is the width of one.",
+            ),
+            "exactly half": (
+                _causal_half,
+                "Half of n² is not what a causal mask leaves: 1 + 2 + … + n keys. Each token sees itself too.",
+            ),
+            "not itself": (
+                _causal_not_itself,
+                "You left out the diagonal: each token sees itself and all tokens before it, 1 + 2 + … + n keys.",
+            ),
+            "no gain": (
+                _causal_no_gain,
+                "The second number should count only the pairs with a key that is not later than its query.",
+            ),
+            "pairs": (
+                _causal_count_of_pairs,
+                "You counted pairs. Each pair costs a product of `width` numbers for its score, and as much for its value.",
+            ),
+        },
+    ),
+    Check(
+        id="q07.half",
+        points=3,
+        signature="half_context(layers, d_model, key_width, d_ff, mlp_matrices, vocab)",
+        public=[
+            (32, 4096, 1024, 14336, 3, 128256),
+            (12, 768, 768, 3072, 2, 50257),
+            (80, 8192, 1024, 28672, 3, 128256),
+        ],
+        generate=_draw_half,
+        reference=_half,
+        same=EXACT,
+        insight="The first model is Llama-3 8B, made for 8,192 tokens: at that length three quarters and more of its FLOPs are ordinary products.",
+        wrong={
+            "no head": (
+                _half_no_head,
+                "You left out the head. It runs at every position and is a product of d_model × vocab.",
+            ),
+            "all keys": (
+                _half_all_keys,
+                "You made keys and values as wide as the queries. They are `key_width` wide; only q and the result have d_model.",
+            ),
+            "no gate": (
+                _half_no_gate,
+                "You counted two matrices in the MLP. With a gate there are three: use `mlp_matrices`.",
+            ),
+            "scores only": (
+                _half_scores_only,
+                "A pair costs 2 · d_model in a layer for its score, and as much again for its value.",
+            ),
+            "no result": (
+                _half_no_output,
+                "You left out the projection of the result, d_model × d_model in each layer.",
+            ),
+            "key width in a pair": (
+                _half_keys_in_pair,
+                "A pair's score and value cost 2 · d_model each: several heads of queries share one of keys, but every head still asks its own questions.",
+            ),
+            "rounded down": (
+                _half_floor,
+                "You rounded down. With that many tokens the pairs are still a little behind: the smallest number that suffices is rounded up.",
+            ),
+            "six widths": (
+                _half_six,
+                "6 · d_model is the answer for a layer with an MLP of four widths, as many keys as queries, and no head. Count this model.",
+            ),
+            "two widths": (
+                _half_two,
+                "2 · d_model compares the pairs with the projections alone. The MLP and the head belong to everything else.",
+            ),
+            "eight widths": (
+                _half_eight,
+                "8 · d_model is the answer for three matrices of four widths, as many keys as queries, and no head. Count this model.",
+            ),
+            "not causal": (
+                _half_no_causal,
+                "The second number should be larger: of the n² pairs only n(n + 1)/2 count there.",
+            ),
+            "doubled": (
+                _half_doubled,
+                "Nearly: n(n + 1)/2 pairs are (n + 1)/2 a token, not n/2. So the second number is a little less than double.",
+            ),
+        },
+    ),
+    Check(
+        id="q07.online",
+        points=3,
+        signature="attend_online(pieces)",
+        public=[
+            ([[[0.0, 1.0], [1.0, 2.0]], [[2.0, 3.0], [5.0, 7.0]]],),
+            ([[[1.0], [4.0]], [[2.5, 0.5], [10.0, 20.0]], [[3.0], [-6.0]]],),
+            ([[[990.0, 991.0], [1.0, 2.0]], [[1000.0, 998.5], [3.0, 5.0]]],),
+        ],
+        generate=_draw_online,
+        reference=_online,
+        insight="Two such triples (maximum, sum, weighted sum) can be merged in any order: that is how one long row is shared out to many multiprocessors.",
+        wrong={
+            "no rescaling": (
+                _online_no_rescale,
+                "The maximum grows, and what you had summed before stays relative to the old one. Multiply both sums by exp(old maximum − new maximum).",
+            ),
+            "inverted": (
+                _online_inverted,
+                "Your factor is upside down. An old term is exp(score − old maximum) and should be exp(score − new maximum), which is smaller: the factor is exp(old − new), never above 1.",
+            ),
+            "only the sum": (
+                _online_sum_only,
+                "You rescale the sum of exponentials, but not the weighted sum of values. Both are relative to the maximum so far.",
+            ),
+            "only the values": (
+                _online_result_only,
+                "You rescale the weighted sum of values, but not the sum of exponentials. Both are relative to the maximum so far.",
+            ),
+            "mean of pieces": (
+                _online_mean_of_pieces,
+                "You averaged the results of the pieces. A piece with small scores must count for less than one with large scores.",
+            ),
+            "last piece": (
+                _online_last_piece,
+                "This is the result of the last piece alone. The others have to be kept in the running sums.",
+            ),
+            "not divided": (
+                _online_no_division,
+                "The weights do not add up to 1 yet: divide by their sum, once, at the end.",
+            ),
+        },
+    ),
+    Check(
+        id="q07.blocked",
+        points=4,
+        signature="blocked_attention(q, k, v, block)",
+        public=[_public_blocked(8, 3, 2), _public_blocked(7, 2, 3), _public_blocked(9, 4, 4)],
+        generate=_draw_blocked,
+        reference=_blocked,
+        insight="Twice the block, half the passes over keys and values: the near memory buys traffic.",
+        wrong={
+            "not scaled": (_blocked_unscaled, "The scores are to be divided by √d, d being the width of a row of q."),
+            "keys once": (
+                _blocked_keys_once,
+                "The result is right. But all keys and values pass by for *each* block of queries, not once.",
+            ),
+            "keys or values": (
+                _blocked_no_values,
+                "The result is right. Keys *and* values pass by for each block of queries.",
+            ),
+            "all each time": (
+                _blocked_all_each_time,
+                "The result is right. But a block's queries are fetched once and its result is written once, not for every block of keys.",
+            ),
+            "keys and queries": (
+                _blocked_keys_and_queries,
+                "The result is right. You counted queries and keys. Values pass by for each block too, and the result is written.",
+            ),
+            "whole blocks": (
+                _blocked_whole_blocks,
+                "The result is right. The last, shorter block of queries fetches all keys and values too: round the number of blocks up.",
+            ),
+            "scores moved": (
+                _blocked_with_scores,
+                "The result is right. Scores and weights stay near: they never cross, so they do not count.",
+            ),
+            "result not counted": (
+                _blocked_no_result,
+                "The result is right. It has to be written to the far memory too, once.",
+            ),
+            "bytes": (_blocked_bytes, "The result is right. `moved` counts numbers, not bytes."),
+            "a softmax each": (
+                _blocked_by_piece,
+                "Each block of keys got a softmax of its own. One softmax runs over all keys: keep maximum, sum and weighted sum from block to block.",
+            ),
+            "no rescaling": (
+                _blocked_no_rescale,
+                "When the maximum grows, the sums so far must be multiplied by exp(old maximum − new maximum).",
+            ),
+        },
+    ),
+    Check(
+        id="q07.bytes",
+        points=3,
+        signature="eager_bytes(batch, heads, tokens, width, bytes_per_number)",
+        public=[(32, 1, 2048, 64, 4), (32, 12, 1024, 64, 2), (1, 32, 8192, 128, 2)],
+        generate=_draw_bytes,
+        reference=_bytes,
+        same=EXACT,
+        insight="For one head of the notes' case it is 2112 MiB in fp32, and GPT-2 has twelve heads in each of its twelve layers.",
+        wrong={
+            "as given": (
+                _bytes_as_given,
+                "This still computes what the given function computes. It has two faults, both in the line of the scores.",
+            ),
+            "heads left": (
+                _bytes_heads_left,
+                "The size of a number is right now. But every head has its own matrix of scores.",
+            ),
+            "size left": (
+                _bytes_size_left,
+                "The heads are right now. But a score is as large as any other number: `bytes_per_number`.",
+            ),
+            "softmax once": (
+                _bytes_softmax_once,
+                "Softmax reads the scores *and* writes the weights: the matrix crosses twice.",
+            ),
+        },
+    ),
+]

@@ -1,0 +1,384 @@
+"""Checks of the exercises of Q8: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+
+from course_lib.teaching.check import EXACT, Check
+
+# ---- q08.separable -------------------------------------------------------------------------------
+
+
+def _saving(inputs, outputs, kernel):
+    # canary-33afa189
+    return 1 / (1 / outputs + 1 / kernel**2)
+
+
+def _saving_depthwise_only(inputs, outputs, kernel):
+    # canary-c5b3d8ee
+    return outputs
+
+
+def _saving_pointwise_only(inputs, outputs, kernel):
+    # canary-470d29e8
+    return kernel**2
+
+
+def _saving_upside_down(inputs, outputs, kernel):
+    # canary-a91fb273
+    return 1 / outputs + 1 / kernel**2
+
+
+def _saving_wide_depthwise(inputs, outputs, kernel):
+    # canary-fc6ad67d
+    return inputs * outputs * kernel**2 / (outputs * kernel**2 + inputs * outputs)
+
+
+def _draw_saving(rng):
+    inputs, outputs = rng.sample([16, 24, 32, 48, 64, 96, 128, 160, 256, 320, 512], k=2)
+    return inputs, outputs, rng.choice([3, 5, 7])
+
+
+# ---- q08.resnet ----------------------------------------------------------------------------------
+
+
+def _resnet(blocks, side):
+    # canary-3decebbc
+    from course_lib.accounting import flops
+    from course_lib.accounting.convnet import resnet
+
+    return int(flops.forward(resnet("drawn", list(blocks), "bottleneck"), image=side))
+
+
+def _walk(blocks, side, shortcut=True, first_stride=False, stem=True, head=True, halving=True):
+    """The network step by step, with a fault where one is asked for; first_stride: the 1×1 convolution has the stride."""
+    # canary-b9879cec
+    total = 2 * 3 * 64 * 49 * (side // 2) ** 2 if stem else 0
+    channels, here = 64, side // 4
+    for stage, count in enumerate(blocks):
+        width = 64 * 2**stage
+        for block in range(count):
+            after = here // 2 if halving and stage and not block else here
+            total += 2 * channels * width * (after if first_stride else here) ** 2
+            total += 2 * (9 * width * width + 4 * width * width) * after**2
+            if shortcut and not block:
+                total += 2 * channels * 4 * width * after**2
+            channels, here = 4 * width, after
+    return total + (2 * channels * 1000 if head else 0)
+
+
+def _resnet_macs(blocks, side):
+    # canary-63bbaf0a
+    return _walk(blocks, side) // 2
+
+
+def _resnet_no_shortcut(blocks, side):
+    # canary-5b711122
+    return _walk(blocks, side, shortcut=False)
+
+
+def _resnet_no_first_shortcut(blocks, side):
+    # canary-c2d96e05
+    return _walk(blocks, side) - 2 * 64 * 256 * (side // 4) ** 2
+
+
+def _resnet_first_stride(blocks, side):
+    # canary-5450f290
+    return _walk(blocks, side, first_stride=True)
+
+
+def _resnet_no_head(blocks, side):
+    # canary-c7b61647
+    return _walk(blocks, side, head=False)
+
+
+def _resnet_no_stem(blocks, side):
+    # canary-537034ec
+    return _walk(blocks, side, stem=False)
+
+
+def _resnet_same_size(blocks, side):
+    # canary-4f2d0e8e
+    return _walk(blocks, side, halving=False)
+
+
+def _draw_resnet(rng):
+    return [rng.randrange(1, 9) for _ in range(4)], 32 * rng.randrange(4, 20)
+
+
+# ---- q08.overtake --------------------------------------------------------------------------------
+
+
+def _cost(layers, width, patch, side, tokens=None, pairs=4, rest=24, embedding=2):
+    # canary-3446a84f
+    patches = (side // patch) ** 2
+    tokens = patches + 1 if tokens is None else tokens
+    inside = layers * (rest * tokens * width**2 + pairs * tokens**2 * width)
+    return embedding * patches * 3 * patch**2 * width + inside
+
+
+def _first_side(layers, width, patch, flops_per_pixel, **faults):
+    # canary-39f8854d
+    sides = range(-(-224 // patch) * patch, 4097, patch)
+    more = (side for side in sides if _cost(layers, width, patch, side, **faults) > flops_per_pixel * side**2)
+    return next(more, None)
+
+
+def _overtake(layers, width, patch, flops_per_pixel):
+    # canary-59d7ca58
+    return _first_side(layers, width, patch, flops_per_pixel)
+
+
+def _overtake_no_pairs(layers, width, patch, flops_per_pixel):
+    # canary-b8f47dae
+    return _first_side(layers, width, patch, flops_per_pixel, pairs=0)
+
+
+def _overtake_half_pairs(layers, width, patch, flops_per_pixel):
+    # canary-9701cfe9
+    return _first_side(layers, width, patch, flops_per_pixel, pairs=2)
+
+
+def _overtake_no_mlp(layers, width, patch, flops_per_pixel):
+    # canary-0843066f
+    return _first_side(layers, width, patch, flops_per_pixel, rest=8)
+
+
+def _overtake_macs(layers, width, patch, flops_per_pixel):
+    # canary-c6192264
+    return _first_side(layers, width, patch, flops_per_pixel, pairs=2, rest=12, embedding=1)
+
+
+def _overtake_no_class_token(layers, width, patch, flops_per_pixel):
+    # canary-5e1b70c4
+    def cost(side):
+        return _cost(layers, width, patch, side, tokens=(side // patch) ** 2)
+
+    sides = range(-(-224 // patch) * patch, 4097, patch)
+    return next((side for side in sides if cost(side) > flops_per_pixel * side**2), None)
+
+
+def _overtake_embedding_macs(layers, width, patch, flops_per_pixel):
+    # canary-a40c9d62
+    return _first_side(layers, width, patch, flops_per_pixel, embedding=1)
+
+
+def _overtake_no_embedding(layers, width, patch, flops_per_pixel):
+    # canary-17f3e8bb
+    return _first_side(layers, width, patch, flops_per_pixel, embedding=0)
+
+
+def _overtake_one_below(layers, width, patch, flops_per_pixel):
+    # canary-42dca0fe
+    side = _first_side(layers, width, patch, flops_per_pixel)
+    return side if side is None else side - patch
+
+
+def _draw_overtake(rng):
+    """A transformer that overtakes at `side` by less than a class token or half an embedding: a count without one is later."""
+    while True:
+        width, patch, layers = rng.choice([128, 192, 256, 320, 384]), rng.choice([14, 16, 28, 32]), rng.randrange(6, 25)
+        side = patch * rng.randrange(400 // patch + 1, 800 // patch)
+        drawn = layers, width, patch, int(_cost(layers, width, patch, side) / side**2) - 1
+        faults = (_overtake_no_class_token, _overtake_embedding_macs)
+        if _overtake(*drawn) == side and all(fault(*drawn) != side for fault in faults):
+            return drawn
+
+
+# ---- q08.intensity -------------------------------------------------------------------------------
+
+
+def _ledger(inputs, outputs, kernel, stride, groups, side, size, *, grouped=True, unfolded=False, weighed=True):
+    # canary-5248c197
+    out = side // stride
+    flops = 2 * inputs * outputs * kernel**2 * out**2 // (groups if grouped else 1)
+    image = inputs * kernel**2 * out**2 if unfolded else inputs * side**2
+    weights = outputs * inputs // groups * kernel**2 if weighed else 0
+    return flops / (size * (image + weights + outputs * out**2))
+
+
+def _intensity(inputs, outputs, kernel, stride, groups, side, bytes_per_number):
+    # canary-d4db2bbb
+    return _ledger(inputs, outputs, kernel, stride, groups, side, bytes_per_number)
+
+
+def _intensity_as_given(inputs, outputs, kernel, stride, groups, side, bytes_per_number):
+    # canary-dbebb0fe
+    return _ledger(inputs, outputs, kernel, stride, groups, side, bytes_per_number, grouped=False, unfolded=True)
+
+
+def _intensity_flops_repaired(inputs, outputs, kernel, stride, groups, side, bytes_per_number):
+    # canary-af18ec1a
+    return _ledger(inputs, outputs, kernel, stride, groups, side, bytes_per_number, unfolded=True)
+
+
+def _intensity_bytes_repaired(inputs, outputs, kernel, stride, groups, side, bytes_per_number):
+    # canary-294a214e
+    return _ledger(inputs, outputs, kernel, stride, groups, side, bytes_per_number, grouped=False)
+
+
+def _intensity_small_image(inputs, outputs, kernel, stride, groups, side, bytes_per_number):
+    # canary-49cc3b4b
+    return _ledger(inputs, outputs, kernel, 1, groups, side // stride, bytes_per_number)
+
+
+def _intensity_no_weights(inputs, outputs, kernel, stride, groups, side, bytes_per_number):
+    # canary-201d30e2
+    return _ledger(inputs, outputs, kernel, stride, groups, side, bytes_per_number, weighed=False)
+
+
+def _draw_intensity(rng):
+    groups = rng.choice([2, 4, 8, 16])
+    inputs, outputs = (groups * rng.randrange(2, 40) for _ in range(2))
+    return inputs, outputs, rng.choice([3, 5]), 2, groups, 2 * rng.randrange(4, 60), rng.choice([2, 4])
+
+
+CHECKS = [
+    Check(
+        id="q08.separable",
+        points=2,
+        signature="separable_saving(inputs, outputs, kernel)",
+        public=[(256, 256, 3), (32, 64, 3), (96, 24, 5)],
+        generate=_draw_saving,
+        reference=_saving,
+        insight="The saving is below both K² and the number of output channels, and nearer to the smaller of them.",
+        wrong={
+            "depthwise only": (
+                _saving_depthwise_only,
+                "You left out the 1×1 convolution. Without it no channel would ever see another one, and it is the larger of the two steps.",
+            ),
+            "pointwise only": (
+                _saving_pointwise_only,
+                "This is K²: you left out the depthwise step, or took its FLOPs for nothing. They are few, and not nothing.",
+            ),
+            "upside down": (
+                _saving_upside_down,
+                "This is the separable convolution's share of the plain one. The saving is the other way up.",
+            ),
+            "wide depthwise": (
+                _saving_wide_depthwise,
+                "Your depthwise step works on the output channels. It comes first, so it has as many channels as come in.",
+            ),
+        },
+    ),
+    Check(
+        id="q08.resnet",
+        points=4,
+        signature="resnet_flops(blocks, side)",
+        public=[([3, 4, 6, 3], 224), ([1, 1, 1, 1], 64), ([3, 4, 23, 3], 256)],
+        generate=_draw_resnet,
+        reference=_resnet,
+        same=EXACT,
+        insight='The first input is ResNet-50: 8,178,368,512 FLOP, which FlopCounterMode counts too, and which tables print as 4.09 "GFLOPs".',
+        wrong={
+            "multiply-adds": (
+                _resnet_macs,
+                "These are multiply-adds, the number that tables print. A multiply-add is two FLOPs.",
+            ),
+            "no shortcut": (
+                _resnet_no_shortcut,
+                "The 1×1 convolutions on the shortcuts are missing: one in the first block of each stage, of the first stage too.",
+            ),
+            "no shortcut in stage 0": (
+                _resnet_no_first_shortcut,
+                "The shortcut of the first stage is missing. The image keeps its size there, but 64 channels become 256.",
+            ),
+            "stride in the 1×1": (
+                _resnet_first_stride,
+                "You let the first 1×1 convolution of a stage see the halved image. Here, as in torchvision, the stride is in the 3×3 convolution behind it.",
+            ),
+            "no head": (
+                _resnet_no_head,
+                "The linear layer at the end is missing: 2 FLOPs for each channel and class.",
+            ),
+            "no stem": (_resnet_no_stem, "The 7×7 convolution at the start is missing."),
+            "never halved": (
+                _resnet_same_size,
+                "Your image keeps its size through all stages. Stages 1, 2 and 3 halve it in their first block.",
+            ),
+        },
+    ),
+    Check(
+        id="q08.overtake",
+        points=3,
+        signature="overtaking_side(layers, width, patch, flops_per_pixel)",
+        public=[
+            (12, 192, 16, 162_993),
+            (12, 768, 16, 162_993),
+            (12, 192, 32, 400_000),
+            (12, 384, 16, 300_000),
+            (24, 384, 32, 92_552),
+            (18, 384, 32, 71_873),
+        ],
+        generate=_draw_overtake,
+        reference=_overtake,
+        same=EXACT,
+        insight="162,993 FLOP a pixel is ResNet-50: ViT-Ti/16 overtakes it at 928 × 928, and ViT-B/16 is ahead from the start.",
+        wrong={
+            "no pairs": (
+                _overtake_no_pairs,
+                "Your transformer has no scores and values, 4·T²·width a layer. Without them it would never bend.",
+            ),
+            "half the pairs": (
+                _overtake_half_pairs,
+                "Scores *and* values: there are two products with T² pairs, of 2·T²·width FLOPs each.",
+            ),
+            "no MLP": (
+                _overtake_no_mlp,
+                "The MLP is missing: projections are 8·T·width², the MLP another 16·T·width².",
+            ),
+            "multiply-adds": (
+                _overtake_macs,
+                "Your transformer is counted in multiply-adds, the other network in FLOPs. One of the two has lost its 2.",
+            ),
+            "no class token": (
+                _overtake_no_class_token,
+                "Your transformer has a token for each patch and no class token: T = P + 1. Close to the crossing one token decides.",
+            ),
+            "embedding in multiply-adds": (
+                _overtake_embedding_macs,
+                "The patches are a convolution like any other, with 2 FLOPs for each multiply-add: 2·P·3·patch²·width.",
+            ),
+            "no embedding": (
+                _overtake_no_embedding,
+                "The convolution that makes tokens of the patches is missing: 2·P·3·patch²·width.",
+            ),
+            "one below": (
+                _overtake_one_below,
+                "One step too small: at this side the transformer still costs less, or the side is below 224.",
+            ),
+        },
+    ),
+    Check(
+        id="q08.intensity",
+        points=3,
+        signature="convolution_intensity(inputs, outputs, kernel, stride, groups, side, bytes_per_number)",
+        public=[
+            (96, 96, 3, 1, 96, 112, 2),
+            (64, 64, 3, 1, 1, 56, 2),
+            (128, 256, 3, 2, 4, 28, 4),
+            (256, 512, 1, 2, 1, 28, 2),
+        ],
+        generate=_draw_intensity,
+        reference=_intensity,
+        insight="The depthwise layer does 4.5 FLOP with each byte, the plain one below it 264: the same kernel, another regime.",
+        wrong={
+            "as given": (
+                _intensity_as_given,
+                "This still computes what the given function computes. One fault is in the FLOPs, one in the bytes.",
+            ),
+            "bytes left": (
+                _intensity_flops_repaired,
+                "The FLOPs are right now. The image is still counted as if it were unfolded, K² numbers for each place; it is read once.",
+            ),
+            "FLOPs left": (
+                _intensity_bytes_repaired,
+                "The bytes are right now. The FLOPs still let every output see every input, whatever the groups.",
+            ),
+            "small image": (
+                _intensity_small_image,
+                "The image that is read has the full side; only the result is smaller by the stride.",
+            ),
+            "no weights": (
+                _intensity_no_weights,
+                "The weights have to be read as well. On a small image with many channels they are most of the bytes.",
+            ),
+        },
+    ),
+]

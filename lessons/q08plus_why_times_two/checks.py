@@ -1,0 +1,399 @@
+"""Checks of the exercises of Q8+: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+
+from course_lib.teaching.check import Check
+
+# ---- q08plus.convention-error --------------------------------------------------------------------
+
+
+def _error(layers):
+    # canary-91c3d5e2
+    convention = sum(2 * m * k * n for m, k, n in layers)
+    exact = sum(m * n * (2 * k - 1) for m, k, n in layers)
+    return (convention - exact) / exact
+
+
+def _error_of_convention(layers):
+    # canary-07ba4f68
+    convention = sum(2 * m * k * n for m, k, n in layers)
+    exact = sum(m * n * (2 * k - 1) for m, k, n in layers)
+    return (convention - exact) / convention
+
+
+def _error_mean(layers):
+    # canary-d20f8c17
+    return sum(1 / (2 * k - 1) for _, k, _ in layers) / len(layers)
+
+
+def _error_percent(layers):
+    # canary-3ae95b70
+    return 100 * _error(layers)
+
+
+def _error_absolute(layers):
+    # canary-64f17d0c
+    return sum(m * n for m, _, n in layers)
+
+
+def _error_macs(layers):
+    # canary-b8820e93
+    return sum(m * n * k for m, k, n in layers) / sum(m * n * (2 * k - 1) for m, k, n in layers) - 1
+
+
+def _draw_error(rng):
+    """Two to four layers with different inner sizes, one of them small, so that a mean of errors is another number."""
+    layers = [[rng.randrange(50, 200), rng.randrange(2, 5), rng.randrange(50, 200)]]
+    layers += [[rng.randrange(2, 40), rng.randrange(20, 400), rng.randrange(2, 40)] for _ in range(rng.randrange(1, 4))]
+    rng.shuffle(layers)
+    return (layers,)
+
+
+# ---- q08plus.count-product -----------------------------------------------------------------------
+
+
+def _count(a, b, both=True, from_zero=False, empty=0):
+    # canary-f5d3916a
+    multiplications = additions = 0
+    product = []
+    for row in a:
+        line = []
+        for column in zip(*b, strict=True):
+            pairs = list(zip(row, column, strict=True))
+            terms = [x * y for x, y in pairs if (x != 0 and y != 0 if both else x != 0)]
+            multiplications += len(terms)
+            additions += len(terms) if from_zero else max(empty, len(terms) - 1)
+            line.append(sum(terms))
+        product.append(line)
+    dense = 2 * len(a) * len(b) * len(b[0])
+    return {"product": product, "multiplications": multiplications, "additions": additions, "dense": dense}
+
+
+def _count_reference(a, b):
+    # canary-1c70e4bd
+    return _count(a, b)
+
+
+def _count_dense(a, b):
+    # canary-9e26af05
+    m, k, n = len(a), len(b), len(b[0])
+    return _count(a, b) | {"multiplications": m * k * n, "additions": m * n * (k - 1)}
+
+
+def _count_left_only(a, b):
+    # canary-4d18c6f7
+    return _count(a, b, both=False)
+
+
+def _count_from_zero(a, b):
+    # canary-a3f9507e
+    return _count(a, b, from_zero=True)
+
+
+def _count_minus_one(a, b):
+    # canary-75e2b84c
+    return _count(a, b, empty=-1)
+
+
+def _count_macs(a, b):
+    # canary-0b6d93a8
+    return _count(a, b) | {"dense": len(a) * len(b) * len(b[0])}
+
+
+def _draw_count(rng):
+    """Small whole numbers, about half of them zero; a row without numbers; a zero on the right meets a number on the
+    left, so that every wrong count differs."""
+    m, k, n = (rng.randrange(3, 6) for _ in range(3))
+    a, b = (
+        [[rng.choice([0, rng.choice([-3, -2, -1, 1, 2, 3])]) for _ in range(columns)] for _ in range(rows)]
+        for rows, columns in ((m, k), (k, n))
+    )
+    a[0] = [0] * k
+    a[1] = [rng.choice([1, 2]) for _ in range(k)]
+    b[0][0], b[1][0], b[0][1] = 0, 2, 3
+    return a, b
+
+
+# ---- q08plus.decode-line -------------------------------------------------------------------------
+
+
+def _decode(rows, share, sparsity=True, line_macs=True, work_macs=True, devices=True, always_half=False):
+    # canary-e8a50d29
+    rates = []
+    for row in rows:
+        peak = row["number"] * 1e12 / (row["devices"] if devices else 1)
+        if line_macs and row["unit"] == "TMAC/s":
+            peak *= 2
+        if always_half or (sparsity and row["with_sparsity"]):
+            peak /= 2
+        rates.append(share * peak / (row["work"] * 1e9 * (2 if work_macs and row["work_unit"] == "GMAC" else 1)))
+    return rates
+
+
+def _decode_reference(rows, share):
+    # canary-5b0c7e14
+    return _decode(rows, share)
+
+
+def _decode_star(rows, share):
+    # canary-c2d8f631
+    return _decode(rows, share, sparsity=False)
+
+
+def _decode_work(rows, share):
+    # canary-18f46ba9
+    return _decode(rows, share, work_macs=False)
+
+
+def _decode_both(rows, share):
+    # canary-7f93e05d
+    return _decode(rows, share, sparsity=False, work_macs=False)
+
+
+def _decode_devices(rows, share):
+    # canary-d64a2c80
+    return _decode(rows, share, devices=False)
+
+
+def _decode_line_macs(rows, share):
+    # canary-3e0b97f5
+    return _decode(rows, share, line_macs=False)
+
+
+def _decode_always_half(rows, share):
+    # canary-a17c58d6
+    return _decode(rows, share, always_half=True)
+
+
+def _decode_naive(rows, share):
+    # canary-2c94d7a5
+    return _decode(rows, share, sparsity=False, line_macs=False, work_macs=False, devices=False)
+
+
+def _decode_without_share(rows, share):
+    # canary-f6038be1
+    return _decode(rows, 1.0)
+
+
+def _row(number, unit, with_sparsity, devices, work, work_unit):
+    return {
+        "number": number,
+        "unit": unit,
+        "with_sparsity": with_sparsity,
+        "devices": devices,
+        "work": work,
+        "work_unit": work_unit,
+    }
+
+
+# As printed: an H100 SXM, an A100 by its dense line, a pair of H100 NVL, a small accelerator in multiply-adds.
+_H100 = _row(1979, "TFLOPS", True, 1, 4.09, "GMAC")
+_A100 = _row(312, "TFLOPS", False, 1, 8.18, "GFLOP")
+_PAIR = _row(3958, "TFLOPS", True, 2, 35.1, "GFLOP")
+_SMALL = _row(4, "TMAC/s", False, 1, 0.3, "GMAC")
+
+
+def _draw_decode(rng):
+    """Every kind of line once, in any order, so that each lost factor shows."""
+    rows = [
+        _row(rng.randrange(100, 4000), "TFLOPS", True, 1, round(rng.uniform(1, 60), 2), "GMAC"),
+        _row(rng.randrange(100, 4000), "TFLOPS", False, 1, round(rng.uniform(1, 60), 2), "GFLOP"),
+        _row(rng.randrange(100, 4000), "TFLOPS", True, rng.choice([2, 8]), round(rng.uniform(1, 60), 2), "GFLOP"),
+        _row(rng.randrange(1, 40), "TMAC/s", False, 1, round(rng.uniform(0.1, 2), 2), rng.choice(["GMAC", "GFLOP"])),
+    ]
+    rng.shuffle(rows)
+    return rows, round(rng.uniform(0.1, 0.9), 2)
+
+
+# ---- q08plus.budget ------------------------------------------------------------------------------
+
+
+def _budget(params, tokens, gpus, printed_tflops, mfu, price_per_hour, per_weight=6, sparse=2):
+    # canary-60e7b1fa
+    flop, peak = per_weight * params * tokens, gpus * printed_tflops / sparse * 1e12
+    seconds = flop / (peak * mfu)
+    dollars = gpus * seconds / 3600 * price_per_hour
+    return {"flop": flop, "peak": peak, "days": seconds / 86400, "dollars": dollars}
+
+
+def _budget_reference(*arguments):
+    # canary-f29c04d3
+    return _budget(*arguments)
+
+
+def _budget_as_given(*arguments):
+    # canary-8a5d7e36
+    return _budget(*arguments, per_weight=3, sparse=1)
+
+
+def _budget_macs_left(*arguments):
+    # canary-17b3c9e0
+    return _budget(*arguments, per_weight=3)
+
+
+def _budget_star_left(*arguments):
+    # canary-be4f6205
+    return _budget(*arguments, sparse=1)
+
+
+def _budget_forward(*arguments):
+    # canary-49d01f7c
+    return _budget(*arguments, per_weight=2)
+
+
+def _budget_other_way(*arguments):
+    # canary-dc78a35b
+    return _budget(*arguments, sparse=0.5)
+
+
+def _draw_budget(rng):
+    return (
+        rng.randrange(1, 500) * 1e9,
+        rng.randrange(1, 20) * 1e12,
+        rng.choice([256, 1024, 2048, 16384]),
+        rng.choice([624, 1513, 1979, 2615]),
+        rng.choice([0.3, 0.35, 0.4, 0.5]),
+        rng.choice([1.5, 2.0, 2.5, 6.88]),
+    )
+
+
+CHECKS = [
+    Check(
+        id="q08plus.convention-error",
+        points=2,
+        signature="convention_error(layers)",
+        public=[([[2, 3, 2]],), ([[8, 1, 8], [8, 64, 8]],), ([[100, 9, 1], [1, 768, 50]],)],
+        generate=_draw_error,
+        reference=_error,
+        insight="One layer with a small k can dominate the error; with k in the hundreds nobody can see it.",
+        wrong={
+            "share of the convention": (
+                _error_of_convention,
+                "You divided the difference by 2·m·k·n. The error is relative to the exact count.",
+            ),
+            "mean of errors": (
+                _error_mean,
+                "You averaged the errors of the layers. Large layers weigh more: add the counts first, then divide once.",
+            ),
+            "per cent": (_error_percent, "This is in per cent. The deliverable is a plain number: 0.2 for 20 %."),
+            "absolute": (
+                _error_absolute,
+                "This is the difference in operations. Divide it by the exact count.",
+            ),
+            "MACs": (
+                _error_macs,
+                "You compared m·k·n, the multiply-adds, with the exact count. The convention is 2·m·k·n.",
+            ),
+        },
+    ),
+    Check(
+        id="q08plus.count-product",
+        points=4,
+        signature="count_product(a, b)",
+        public=[
+            ([[1, 2, 3], [4, 5, 6]], [[7, 8], [9, 10], [11, 12]]),
+            ([[0, 2, 0, 1], [0, 0, 0, 0], [3, 1, 2, 1]], [[0, 1], [2, 0], [0, 3], [5, 0]]),
+            ([[0, 3]], [[2], [0]]),
+        ],
+        generate=_draw_count,
+        reference=_count_reference,
+        insight="What a kernel executes depends on the data and on the kernel; 2·m·k·n depends on neither.",
+        wrong={
+            "by shape": (
+                _count_dense,
+                "These are the counts of a dense product, from the shape. This one skips zeros: count where you compute.",
+            ),
+            "left zeros only": (
+                _count_left_only,
+                "You skip a pair when the number of a is zero. A zero in b makes the product useless as well: both must differ from zero.",
+            ),
+            "from zero": (
+                _count_from_zero,
+                "You count as many additions as products: your sums start from zero. Joining three products takes two additions.",
+            ),
+            "minus one": (
+                _count_minus_one,
+                "An element without products got −1 additions. It takes none.",
+            ),
+            "dense in MACs": (
+                _count_macs,
+                'The counts are right; "dense" is m·k·n here, the multiply-adds. It is asked in FLOP: twice that.',
+            ),
+        },
+    ),
+    Check(
+        id="q08plus.decode-line",
+        points=3,
+        signature="images_per_second(rows, share)",
+        public=[([_H100], 1.0), ([_A100, _PAIR], 0.5), ([_SMALL, _H100, _A100], 0.4)],
+        generate=_draw_decode,
+        reference=_decode_reference,
+        insight="Three small words decide over a factor of eight: the unit of the line, its star, and the unit of the work.",
+        wrong={
+            "the star": (
+                _decode_star,
+                "A line with sparsity counts zeros that are skipped. A dense network gets half of it.",
+            ),
+            "MACs for FLOPs": (
+                _decode_work,
+                "Where work_unit is GMAC the work is given in multiply-adds: each is 2 FLOP.",
+            ),
+            "both twos": (
+                _decode_both,
+                "Two twos are lost: half of a line with sparsity is for zeros, and a MAC is 2 FLOP.",
+            ),
+            "the pair": (
+                _decode_devices,
+                "The number is printed for `devices` devices together. You are asked about one.",
+            ),
+            "MAC/s for FLOP/s": (
+                _decode_line_macs,
+                "A line in TMAC/s counts multiply-adds: each is 2 FLOP.",
+            ),
+            "always half": (
+                _decode_always_half,
+                "You halved a line that has no star. Only a number with sparsity is twice the dense one.",
+            ),
+            "number ÷ work": (
+                _decode_naive,
+                "You divided the numbers as they stand. Look at the four other fields: two units, the star, the devices.",
+            ),
+            "share forgotten": (
+                _decode_without_share,
+                "These are the images at the full peak. The device attains only `share` of it.",
+            ),
+        },
+    ),
+    Check(
+        id="q08plus.budget",
+        points=3,
+        signature="budget(params, tokens, gpus, printed_tflops, mfu, price_per_hour)",
+        public=[
+            (405e9, 15.6e12, 16384, 1979, 0.4, 2.0),
+            (8e9, 15e12, 1024, 624, 0.35, 1.5),
+        ],
+        generate=_draw_budget,
+        reference=_budget_reference,
+        insight="Each lost 2 alone leaves a plan that looks reasonable; together they make the project four times as cheap as it is.",
+        wrong={
+            "as given": (
+                _budget_as_given,
+                "This still computes what the given function computes. One fault is in the operations, the other in the peak.",
+            ),
+            "MACs left": (
+                _budget_macs_left,
+                "The peak is right now. The operations are still multiply-adds: each is a multiplication and an addition.",
+            ),
+            "sparsity left": (
+                _budget_star_left,
+                "The operations are right now. The peak is still the line with sparsity; a dense model gets half of it.",
+            ),
+            "forward only": (
+                _budget_forward,
+                "That is the forward pass alone, 2 FLOP for each weight and token. The backward pass costs twice as much again.",
+            ),
+            "the wrong way": (
+                _budget_other_way,
+                "You doubled the printed peak. The line with sparsity is already twice the dense one: halve it.",
+            ),
+        },
+    ),
+]

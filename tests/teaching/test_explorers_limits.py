@@ -1,0 +1,35 @@
+"""Whatever is chosen in an explorer of the library, no stop of a slider is refused."""
+
+import pytest
+
+from course_lib import explore
+from course_lib.teaching.explore.controls import Choice, Whole
+
+EXPLORERS = [name for name in explore.__all__ if name.islower() and name != "build"]
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_no_choice_and_no_end_of_a_slider_is_refused(learner, name):
+    live = getattr(explore, name)()
+    first, controls = live.state, live._frame.controls
+    questions = 0
+
+    def ask(**values):
+        nonlocal questions
+        questions += 1
+        live.widget.asked = {"question": str(questions), "values": values}
+        assert live.widget.line == "", (name, values, live.widget.values)
+
+    def to_the_ends():
+        for slider in (name for name, control in controls.items() if isinstance(control, Whole)):
+            stops = live.widget.options.get(slider) or live.widget.controls[slider]["stops"]
+            for stop, _ in [*stops[:1], *stops[-1:]]:  # a box without a slider has none
+                ask(**{slider: stop})
+
+    to_the_ends()
+    for choice, control in controls.items():
+        if isinstance(control, Choice) and choice != "l2_tile":  # few devices state the bandwidth of their L2 cache
+            for option in live.widget.options[choice]:
+                ask(**{choice: option})
+                to_the_ends()
+        live.set(**{key: value for key, value in first.items() if key in controls})
