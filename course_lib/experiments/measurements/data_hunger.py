@@ -25,8 +25,8 @@ TOKENS = (digits.SIDE // PATCH) ** 2
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """All three on 100 and 1000 images, and on 100 with shuffled pixels, with three seeds each; full takes ten."""
-    repeats = 3 if quick else 10
+    """All three on 100 and 1000 images, and on 100 with shuffled pixels, with two seeds each; full takes ten."""
+    repeats = 2 if quick else 10
     listed = [
         (net, images, shuffled) for images, shuffled in ((FEW, False), (MANY, False), (FEW, True)) for net in NETS
     ]
