@@ -53,3 +53,18 @@ def zeros() -> str:
 def wish_for_bandwidth() -> float:
     peak = hardware.load("h100-sxm").peak("bf16")
     return peak / roofline.matmul(128, WIDTH, WIDTH, dtype="bf16").intensity / 1e12
+
+
+def strassen() -> int:
+    """The first n, in steps of 8, at which seven products and 18 additions of half the size are faster."""
+
+    def seconds(op) -> float:
+        return op.on("h100-sxm").seconds
+
+    def wins(n: int) -> bool:
+        half = n // 2
+        product = seconds(roofline.matmul(half, half, half, dtype="bf16"))
+        addition = seconds(roofline.elementwise(half**2, reads=2, dtype="bf16"))
+        return 7 * product + 18 * addition < seconds(roofline.matmul(n, n, n, dtype="bf16"))
+
+    return next(n for n in range(8, 10**6, 8) if wins(n))

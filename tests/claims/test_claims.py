@@ -63,9 +63,9 @@ LEDGER = {
     "q05.s002-07": "holds",  # 20e12 / 2 = 10e12
     "q05.s002-08": "fails",  # 900e9 / 10e13 = 0.9 %
     "q05.s002-09": "holds",  # fusing three passes: three times the intensity, a third of the time
-    "q05.s002-11": "fails",  # no source; SpMM below 0.5 FLOP/B against a ridge of 12.5: 4 % of the peak
+    "q05.s002-11": "holds-if",  # 1 % with one column; 27 % of a V100 published with many (Gale et al. 2020)
     "q05.s002-14": "holds-if",  # forward only; 7 products for 6 in training
-    "q05.s002-16": "holds",  # Dao 2023, abstract: 2-4x
+    "q05.s002-16": "holds-if",  # Dao 2023, abstract: against optimised baselines; 7.6 on GPT-2 in the first paper
     "q05.s002-17": "holds-if",  # decode and norms; not products of 8192
     "q05.s002-18": "fails",  # any ratio
     "q05.s002-20": "holds",  # loop orders

@@ -25,7 +25,7 @@ def reached(family, kind, address):
 ATTACKS = {
     "the solution on the machine": _LOOK.format(
         look="""
-for path in ("HOST", "HOST/solutions/u.py", "HOST/gradebook.db", "/work", "/root/.bashrc", "/home", "/etc/passwd"):
+for path in ("HOST", "HOST/solutions/u.py", "HOST/gradebook.db", "/var", "/root/.bashrc", "/home", "/etc/passwd"):
     found = found or os.path.exists(path)
 """
     ),
@@ -101,7 +101,8 @@ for name in os.listdir("/engine"):
     "the library": "from course_lib.accounting import roofline\n" + _FOUND,
     "the library, the hook removed": "import sys\n"
     "sys.meta_path[:] = [finder for finder in sys.meta_path if 'Refus' not in repr(finder)]\n"
-    "sys.path += ['/library', '/work/main']\nimport course_lib\n" + _FOUND,
+    # An empty folder of that name may be importable, where the library is installed for development.
+    "sys.path += ['/library']\nfrom course_lib.accounting import roofline\n" + _FOUND,
     "the library as files": _LOOK.format(
         look="""
 import site, sys

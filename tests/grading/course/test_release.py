@@ -28,7 +28,8 @@ def released(tmp_path_factory) -> dict[str, Path]:
 def test_nothing_secret_is_released(released, kind):
     assert secrets_in(released[kind]) == []
     names = zipfile.ZipFile(released[kind]).namelist()
-    assert [name for name in names if re.search(r"solution|checks\.py|exercises\.md|teaching\.md|\.key$", name)] == []
+    secret = r"(^|/)solutions?\b|checks\.py|exercises\.md|teaching\.md|\.key$"
+    assert [name for name in names if re.search(secret, name)] == []
 
 
 def lines(notebook: Path, answers: bool) -> set[str]:
@@ -46,7 +47,8 @@ def test_no_line_of_a_solution_is_in_the_released_exercises(released):
     for name, text in exercises.items():
         unit = Path(name).stem
         solved, given = ROOT / "solutions" / unit / f"{unit}.ipynb", ROOT / "exercises" / unit / f"{unit}.ipynb"
-        own = lines(solved, True) - lines(solved, False) - lines(given, True)
+        shown = "\n".join(lines(solved, False))  # a program to be repaired shares lines with what repairs it
+        own = {line for line in lines(solved, True) - lines(given, True) if line not in shown}
         assert own
         sources = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
         assert [line for line in own if line in sources] == []
