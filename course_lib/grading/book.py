@@ -110,33 +110,21 @@ def entries(course: Path, task: Task) -> dict[str, dict[str, Entry]]:
     from nbgrader.api import Assignment, BaseCell, Comment, Grade, SubmittedAssignment, SubmittedNotebook
 
     with gradebook(course) as book:
-        of_task = (SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-        comments = (
-            book.db.query(SubmittedAssignment.student_id, BaseCell.name, Comment.manual_comment)
-            .select_from(Comment)
-            .join(BaseCell, Comment.cell_id == BaseCell.id)
-            .join(SubmittedNotebook, Comment.notebook_id == SubmittedNotebook.id)
-            .join(*of_task)
-            .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
-            .filter(Assignment.name == task.unit)
-        )
-        said = {(student, cell): comment for student, cell, comment in comments}
-        grades = (
-            book.db.query(
-                SubmittedAssignment.student_id,
-                BaseCell.name,
-                Grade.score,
-                Grade.auto_score,
-                Grade.manual_score,
-                Grade.needs_manual_grade,
+
+        def rows(kind, *columns):
+            """(student, grade_id, *columns) of every row of a table that belongs to cells of this task."""
+            return (
+                book.db.query(SubmittedAssignment.student_id, BaseCell.name, *columns)
+                .select_from(kind)
+                .join(BaseCell, kind.cell_id == BaseCell.id)
+                .join(SubmittedNotebook, kind.notebook_id == SubmittedNotebook.id)
+                .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+                .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
+                .filter(Assignment.name == task.unit)
             )
-            .select_from(Grade)
-            .join(BaseCell, Grade.cell_id == BaseCell.id)
-            .join(SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id)
-            .join(*of_task)
-            .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
-            .filter(Assignment.name == task.unit)
-        )
+
+        said = {(student, cell): comment for student, cell, comment in rows(Comment, Comment.manual_comment)}
+        grades = rows(Grade, Grade.score, Grade.auto_score, Grade.manual_score, Grade.needs_manual_grade)
         found: dict[str, dict[str, Entry]] = {}
         for student, cell, score, auto, manual, waits in grades:
             points = None if waits and manual is None else score

@@ -147,7 +147,9 @@ class _Alarm:
     def limited(self, body: Callable):
         """What `body()` returns. Only frames above this one are ever interrupted, so that no clean-up is."""
         self._frame = sys._getframe()
-        value = body()
+        value, stop = next(_apart(body))
+        if stop is not None:
+            raise stop
         if self._works and self.past() > self.seconds:  # it swallowed the alarm, and ended all the same
             raise TimeUp
         return value
@@ -185,6 +187,18 @@ class _Alarm:
             frames.append(frame)
             frame = frame.f_back
         return iter(frames if frame is not None else ())
+
+
+def _apart(body: Callable) -> Iterator[tuple]:
+    """What `body()` returns, and None; or None, and the `StopIteration` that it raised, which no generator can pass on.
+
+    A generator keeps the exceptions that it handles to itself. Python forgets to take one away where `_next_line`
+    raises at the end of a `with`; it would be told as the cause of every later error.
+    """
+    try:
+        yield body(), None
+    except StopIteration as stop:
+        yield None, stop
 
 
 @contextlib.contextmanager

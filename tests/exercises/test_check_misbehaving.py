@@ -308,6 +308,7 @@ def test_a_loop_that_never_ends(loop, monkeypatch):
         "Not yet: `intensity(flops=10, nbytes=4)` had not finished after 0.05 seconds. Look for a loop that never ends."
     )
     assert sys.gettrace() is trace
+    assert sys.exc_info() == (None, None, None), "nothing is left that a later error would be blamed on"
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
     assert check("q99.intensity", lambda flops, nbytes: flops / nbytes).passed, "the next check works"
 

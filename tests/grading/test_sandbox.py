@@ -131,7 +131,12 @@ def test_it_dies_with_the_grader(engine, tmp_path, how):
     script.write_text(GRADER)
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
-        [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
     ) as grader:
         pid = int(grader.stdout.readline())
         pids = tree(pid)
