@@ -69,19 +69,22 @@ def key(result) -> str:
 
 
 def titled(result, title: str) -> str:
-    """The title, marked where other programs used the processor during the run."""
-    return DISTURBED.format(title=title) if result.disturbed else title
+    """The title, marked where other programs used the processor during the run; that changes times, but no bytes."""
+    return DISTURBED.format(title=title) if result.disturbed and result.unit != "B" else title
 
 
-def dots(result, title: str, axis: str) -> Figure:
-    """Predicted and measured value of each row on one logarithmic axis, named `axis`, with the middle half of the
-    repeats.
+def dots(result, title: str, axis: str, log: bool = True) -> Figure:
+    """Predicted and measured value of each row on one axis, named `axis`, with the middle half of the repeats.
+
+    log: whether the axis is logarithmic; for shares it is better not.
     """
     title = titled(result, title)
-    return dot_rows(rows_of(result), title, f"{title}. {in_words(result)}", axis, result.unit, key(result))
+    return dot_rows(rows_of(result), title, f"{title}. {in_words(result)}", axis, result.unit, key(result), log)
 
 
-def dot_rows(rows: Sequence[Mapping], title: str, alt: str, axis: str, unit: str, marks: str) -> Figure:
+def dot_rows(
+    rows: Sequence[Mapping], title: str, alt: str, axis: str, unit: str, marks: str, log: bool = True
+) -> Figure:
     """A line of marks for each row: its `case`, and of "predicted", "measured" and "recorded" those that are there.
 
     marks: what they mean, in words. A row may have a `spread`, the quartiles of what was measured.
@@ -98,7 +101,7 @@ def dot_rows(rows: Sequence[Mapping], title: str, alt: str, axis: str, unit: str
             for kind, value in there.items():
                 axes.plot(value, y, **style.mark(kind), zorder=3 if kind == "predicted" else 4)
             labels.append((max(*there.values(), *spread), y, written(BESIDE, row, unit)))
-        axes.set_xscale("log")
+        axes.set_xscale("log" if log else "linear")
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_yticks(range(len(rows)), [row["case"] for row in rows])
         axes.grid(visible=False, axis="y")

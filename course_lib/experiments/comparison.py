@@ -16,12 +16,9 @@ REPLAYED = (
 )
 RECORDED = "Recorded: {machine} (this project's recording, measured with `course record`)."
 PREDICTED_GPU = (
-    "data-centre GPU: predicted from the data sheet of an {gpu}, not recorded yet; its cases have sizes of their own, "
-    "other than a processor's ({sizes})."
+    "data-centre GPU: predicted from the data sheet of an {gpu}, not recorded yet. What runs there: {sizes}."
 )
-RECORDED_GPU = (
-    "data-centre GPU: recorded on {machine}; its cases have sizes of their own, other than a processor's ({sizes})."
-)
+RECORDED_GPU = "data-centre GPU: recorded on {machine}. What runs there: {sizes}."
 DASH = (
     " A dash stands where the GPU runs another case, or where call overhead or latency decides, which no data sheet "
     "states."

@@ -20,6 +20,7 @@ from course_lib.experiments.result import Column, Result, frozen
 from course_lib.experiments.timing import Repeats
 
 LARGE_CACHE = 64 * 10**6  # B; the smallest set of operands that is meant to exceed the caches
+UNTIMED = "Not a time: how fast this machine is, and what else runs on it, changes nothing here."
 UNSTATED_OVERHEAD = 5e-6  # s; a call on a GPU that needs less than this by the roofline is ruled by its overhead
 
 
@@ -97,7 +98,8 @@ class Experiment:
     cases(device, quick): what is timed on a device of that kind; the quick cases come back from full too, timed longer.
     table(cases, timings, device): rows of typed values for the cases that were timed. predict(cases, device): case of
     the comparison -> predicted value, or None where it cannot be told. quantity: the column that was measured and is
-    compared.
+    compared. timed: whether that column depends on the clock; bytes and counts do not, so nothing that runs beside them
+    disturbs them.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Experiment:
     table: Callable[[Sequence[Case], Mapping[str, Repeats], hardware.Device], list[dict]]
     predict: Callable[[Sequence[Case], hardware.Device], dict[str, float | None]]
     plot: Callable[[Result], object]
+    timed: bool = True
     quick_seconds: float = 0.15  # time for one case
     full_seconds: float = 1.0
     on_gpu: str = ""  # what is different on a GPU, in a few words
@@ -172,7 +175,7 @@ def run(
         interrupted = timed.interrupted
         if interrupted:
             break
-    others = start.used_by_others()
+    others = start.used_by_others() if experiment.timed else None
     if not timings and interrupted:
         raise KeyboardInterrupt
     if not timings and left_out:
@@ -199,9 +202,9 @@ def run(
                 "quick": quick,
                 "interrupted": interrupted,
                 "used_by_others": others,
-                "profile": profile_note,
+                "profile": profile_note if experiment.timed else UNTIMED,
                 "method": list(experiment.method),
-                "notes": _notes(on, timings, cases, too_large, left_out, interrupted, others),
+                "notes": _notes(experiment, on, timings, cases, too_large, left_out, interrupted, others),
             }
         ),
     )
@@ -220,6 +223,7 @@ def _out_of_memory(problem: BaseException) -> bool:
 
 
 def _notes(
+    experiment: Experiment,
     on: str,
     timings: Mapping[str, Repeats],
     cases: Sequence[Case],
@@ -237,7 +241,7 @@ def _notes(
     if noisy := [name for name, timed in timings.items() if timed.spread > timing.NOISY]:
         notes.append(f"The repeats of these spread widely: {', '.join(noisy)}.")
     cache = machine.last_level_cache()
-    if on == "cpu" and cache > LARGE_CACHE:
+    if on == "cpu" and experiment.timed and cache > LARGE_CACHE:
         notes.append(
             f"The last-level cache of this machine holds {units.format_bytes(cache)}: "
             "part of what is meant to come from memory comes from it."

@@ -54,7 +54,7 @@ def measure(call: Callable[[], object], *, seconds: float, at_least: int = 5) ->
     """Time `call()` for about `seconds`, and at least `at_least` repeats, on as many threads as torch is set to.
 
     An interrupt (Ctrl-C, the stop button) ends the measurement: repeats taken so far are returned with
-    `interrupted=True`; if there is none, KeyboardInterrupt goes on.
+    `interrupted=True`; before the first one KeyboardInterrupt goes on.
     """
     need_torch()
     from torch.utils.benchmark import timer as clock
@@ -66,16 +66,14 @@ def measure(call: Callable[[], object], *, seconds: float, at_least: int = 5) ->
     while block < shortest:
         number = max(2 * number, int(number * shortest / max(block, 1e-9)))
         block = loop.timeit(number)
-    kept: list[float] = []
+    kept = [block / number]  # the block that was long enough is the first repeat
     latest = clock() + 3 * seconds  # a disturbed block may take many times as long as the one that was tried
     try:
-        for _ in range(max(at_least, round(seconds / block))):
+        for _ in range(max(at_least, round(seconds / block)) - 1):
             kept.append(loop.timeit(number) / number)
             if len(kept) >= at_least and clock() > latest:
                 break
     except KeyboardInterrupt:
-        if not kept:
-            raise
         return Repeats(tuple(kept), interrupted=True)
     return Repeats(tuple(kept))
 

@@ -85,7 +85,7 @@ class Engine:
         for _ in self._threads:
             self._todo.put(None)
         for sandbox in self.sandboxes:
-            sandbox.close()
+            sandbox.kill()
         for thread in self._threads:
             thread.join()
 
@@ -98,3 +98,5 @@ class Engine:
                 self._done.put(Conversation(job, sandbox, self.limits).answered())
         except BaseException as problem:
             self._done.put(problem)
+        finally:
+            sandbox.close()

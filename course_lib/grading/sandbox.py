@@ -69,14 +69,16 @@ class Limits:
 
 
 class Sandbox:
-    """One zygote: `job()` gives a channel to a fresh child, `end()` kills that child. Not for two threads at once."""
+    """One zygote: `job()` gives a channel to a fresh child, `end()` kills that child. For one thread at a time, but for
+    `kill()`: a socket that one thread closes while another waits on it can leave that one waiting.
+    """
 
     def __init__(self, limits: Limits, *, unsafe: bool = False):
         self._limits = limits
         self._unsafe = unsafe
         self._process: subprocess.Popen | None = None
-        self._closed = False
-        self._lock = threading.Lock()  # another thread may close what this one starts
+        self._killed = False
+        self._lock = threading.Lock()  # another thread may kill what this one starts
 
     def start(self) -> None:
         """Start the zygote and wait until it is ready. Raises `SandboxMissing` with what stands in the way."""
@@ -85,8 +87,8 @@ class Sandbox:
         command = _plain_command(settings) if self._unsafe else _command(settings)
         with tempfile.TemporaryFile() as said:
             with self._lock, inner:
-                if self._closed:
-                    raise RuntimeError("the sandbox is closed")
+                if self._killed:
+                    raise RuntimeError("the sandbox was killed")
                 self._process = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
@@ -106,7 +108,7 @@ class Sandbox:
         except OSError:  # also the timeout
             ready = b""
         if ready != b"ready":
-            self._kill()
+            self._end()
             said.seek(0)
             lines = said.read().decode(errors="replace").strip().splitlines()
             raise SandboxMissing(NO_NAMESPACES.format(said=lines[-1] if lines else "it ended without a word"))
@@ -130,7 +132,7 @@ class Sandbox:
             return self._restart()
 
     def _restart(self) -> str:
-        self._kill()
+        self._end()
         self.start()
         return "lost"
 
@@ -139,14 +141,22 @@ class Sandbox:
         """The outermost process of the sandbox."""
         return self._process.pid
 
+    def kill(self) -> None:
+        """Let everything in the sandbox die, for good. From any thread: the one that uses the sandbox then finds its
+        sockets at their end, and closes it.
+        """
+        with self._lock:
+            self._killed = True
+            if self._process is not None:
+                self._process.kill()
+
     def close(self) -> None:
         """Kill everything in the sandbox, for good; returns when the zygote and all jobs are gone. May be repeated."""
-        with self._lock:
-            self._closed = True
+        self.kill()
         if self._process is not None:
-            self._kill()
+            self._end()
 
-    def _kill(self) -> None:
+    def _end(self) -> None:
         self._process.kill()
         self._process.wait()
         with contextlib.suppress(OSError):  # the other side, or this one, is closed already

@@ -20,7 +20,7 @@ def answer_html(card: Card, guesses: Sequence[Guess], found: Answer) -> str:
 # ---- A number ----------------------------------------------------------------------------------------------------
 
 _COMPARED = {
-    "right": "You said {guess}; it is {truth}. That is right, within the {tolerance:.0f} % that count as right.",
+    "right": "You said {guess}; it is {truth}. That is right, within the {tolerance:.3g} % that count as right.",
     "high": "You said {guess}; it is {truth}. That is too high by a factor of {factor}, or {decades:.2f} decades.",
     "low": "You said {guess}; it is {truth}. That is too low by a factor of {factor}, or {decades:.2f} decades.",
     "above": "You said {guess}; it is {truth}. That is {gap} too high.",

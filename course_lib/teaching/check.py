@@ -41,6 +41,9 @@ from course_lib.teaching.check_values import (
 
 __all__ = ["EXACT", "Check", "CheckResult", "Close", "check", "faults", "public_cases"]
 
+ENOUGH = 3
+"""Public inputs that tell a known wrong answer, where a later call raised an error."""
+
 SECONDS = 5.0
 """Time limit of one `check`, over all public inputs (main thread of a Unix process; elsewhere there is none)."""
 
@@ -228,12 +231,14 @@ class _Attempt:
         return self._result("wrong", [say, *more], where=where, **size, **cases, **values)
 
     def _diagnosis(self, outputs: list) -> Mapping | None:
-        """The known wrong answer that the outputs equal on every public input (the nearest, if several)."""
-        if len(outputs) < len(self.expected):
+        """The known wrong answer that the outputs equal on every public input (the nearest, if several). A later call
+        may have raised; `ENOUGH` outputs tell all the same.
+        """
+        if len(outputs) < min(ENOUGH, len(self.expected)):
             return None
 
         def far(wrong):
-            return max(self.same.distance(got, w) for got, w in zip(outputs, wrong["outputs"], strict=True))
+            return max(self.same.distance(got, w) for got, w in zip(outputs, wrong["outputs"], strict=False))
 
         nearest = min(self.spec["wrong"], key=far, default=None)
         return nearest if nearest and far(nearest) <= 1 else None

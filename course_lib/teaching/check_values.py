@@ -189,7 +189,8 @@ def form_fault(got, expected, where: str = "result") -> str:
         return ""
     want, kind = kind_of(expected), kind_of(got)
     if kind != want:
-        return SAY[_kind_sentence(got, want)].format(where=where, want=want, kind=kind)
+        told = "list or tuple" if kind == "list" else kind  # `plain` makes them one
+        return SAY[_kind_sentence(got, want)].format(where=where, want=want, kind=told)
     if isinstance(got, float) and not math.isfinite(got):
         return SAY["finite"].format(where=where, got=got)
     length = got.length if isinstance(got, Foreign) else len(got) if isinstance(got, list) else None

@@ -37,14 +37,16 @@ function drawAxes(group, { x: across, y: up }, x, y) {
   add(group, "text", { transform: `translate(14 ${middle}) rotate(-90)`, "text-anchor": "middle" }, up.title);
 }
 
-// ---- Marks: each draws itself and gives { targets: what can be pointed at, words: labels that `place` puts down } ----
+// ---- Marks: each draws itself and gives { targets: what can be pointed at, words: labels that `place` puts down, corners:
+// of a line, which words had better not cross } ----
 const MARKS = {
   line({ shapes }, mark, x, y) {
-    const path = mark.x.map((value, i) => `${x(value).toFixed(1)} ${y(mark.y[i]).toFixed(1)}`);
+    const corners = mark.x.map((value, i) => [x(value), y(mark.y[i])]);
+    const path = corners.map(([px, py]) => `${px.toFixed(1)} ${py.toFixed(1)}`);
     add(shapes, "path", { class: mark.dashed ? "line dashed" : "line", d: `M${path.join("L")}` });
-    if (!mark.label) return {};
-    const at = mark.label_at < 0 ? mark.x.length + mark.label_at : mark.label_at;
-    return { words: [{ text: mark.label, kind: "label", rank: 1, px: x(mark.x[at]), py: y(mark.y[at]), away: 8 }] };
+    if (!mark.label) return { corners };
+    const [px, py] = corners.at(mark.label_at);
+    return { corners, words: [{ text: mark.label, kind: "label", rank: 1, px, py, away: 8 }] };
   },
   points({ above }, mark, x, y) {
     const targets = mark.x.map((value, i) => ({ px: x(value), py: y(mark.y[i]), width: 0, height: 0, text: mark.texts[i] }));
@@ -75,7 +77,7 @@ const MARKS = {
         from[i] += value;
       });
       const { py } = targets.at(-1), edge = x(last) + width / 2;
-      free = Math.min(py, free - LINE, BOX.bottom - 6);
+      free = Math.min(py, free - LINE, BOX.bottom - 9);
       add(above, "path", { class: "leader", d: `M${edge} ${py}L${edge + 16} ${free}` });
       add(above, "text", { class: "label", x: edge + 20, y: free + 4 }, label);
     });
@@ -95,10 +97,19 @@ const MIDDLE = [["middle", 0, 0], ["middle", 0, -2], ["middle", 0, -4]];
 const overlap = (a, b) => Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left)) *
   Math.max(0, Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
 
-// Put each text where it covers least of points and of texts already there, and never outside the box.
-function place(group, words, targets) {
+// Small boxes every few units along a line.
+function along(corners) {
+  return corners.slice(1).flatMap(([toX, toY], i) => {
+    const [px, py] = corners[i], steps = Math.min(Math.ceil(Math.hypot(toX - px, toY - py) / 6), WIDTH);
+    return Array.from({ length: steps }, (_, n) => [px + ((toX - px) * n) / steps, py + ((toY - py) * n) / steps]);
+  }).map(([px, py]) => ({ left: px - 3, right: px + 3, top: py - 3, bottom: py + 3, weight: 0.5 }));
+}
+
+// Put each text where it covers least of points, of texts already there and of lines, and never outside the box.
+function place(group, words, targets, lines) {
   const taken = targets.filter(({ width }) => !width).map(({ px, py }) =>
     ({ px, py, left: px - 14, right: px + 14, top: py - 8, bottom: py + 8, weight: 1 }));
+  taken.push(...lines.flatMap(along));
   for (const word of [...words].sort((a, b) => a.rank - b.rank)) {
     const node = add(group, "text", { class: word.kind }, word.text), width = node.getBBox().width || word.text.length * 6.5;
     const spots = word.rank === 3 ? MIDDLE : word.rank === 1 ? ABOVE : AROUND;
@@ -159,7 +170,7 @@ function plot(el) {
     above.replaceChildren();
     const marks = figure.marks.map((mark) => MARKS[mark.kind]({ shapes, above }, mark, x, y));
     targets = marks.flatMap((mark) => mark.targets ?? []);
-    place(above, marks.flatMap((mark) => mark.words ?? []), targets);
+    place(above, marks.flatMap((mark) => mark.words ?? []), targets, marks.flatMap((mark) => (mark.corners ? [mark.corners] : [])));
     show(current < targets.length ? current : -1); // values that are shown follow their mark
   }
 

@@ -34,6 +34,13 @@ def _checkpoint_summed_rates(params, bytes_per_parameter, rates):
     return _checkpoint(params, bytes_per_parameter, rates) | {"in pieces": params * bytes_per_parameter / sum(rates)}
 
 
+def _checkpoint_all_at_once(params, bytes_per_parameter, rates):
+    # canary-4f4965a6
+    return _checkpoint(params, bytes_per_parameter, rates) | {
+        "one after another": params * bytes_per_parameter / sum(rates)
+    }
+
+
 def _checkpoint_one_byte(params, bytes_per_parameter, rates):
     # canary-8377894f
     return _checkpoint(params, 1, rates)
@@ -144,6 +151,11 @@ def _sectors_of_the_stretch(stride, bytes_per_number, offset):
     return stride * bytes_per_number
 
 
+def _sectors_from_zero(stride, bytes_per_number, offset):
+    # canary-b4f95e7a
+    return min(32, ceil((offset + (31 * stride + 1) * bytes_per_number) / 32))
+
+
 _SECTORS_WRONG = (
     _sectors_of_128,
     _sectors_no_offset,
@@ -152,6 +164,7 @@ _SECTORS_WRONG = (
     _sectors_excess,
     _sectors_formula,
     _sectors_of_the_stretch,
+    _sectors_from_zero,
 )
 
 
@@ -159,7 +172,7 @@ def _draw_sectors(rng):
     """A draw in which each of the slips shows."""
     while True:
         size = rng.choice([2, 4, 8])
-        stride, offset = rng.randrange(2, 16), size * rng.randrange(1, 32 // size)
+        stride, offset = rng.randrange(2, 16), size * rng.randrange(32 // size, 128 // size)
         right = _sectors(stride, size, offset)
         if all(wrong(stride, size, offset) != right for wrong in _SECTORS_WRONG):
             return stride, size, offset
@@ -192,6 +205,11 @@ def _gain_reading_unharmed(bytes_per_number, line, tile):
 def _gain_numbers_of_a_line(bytes_per_number, line, tile):
     # canary-60d2b7e9
     return line / bytes_per_number
+
+
+def _gain_one_matrix_in_tiles(bytes_per_number, line, tile):
+    # canary-a94b82ad
+    return 2 * _gain(bytes_per_number, line, tile)
 
 
 def _gain_upside_down(bytes_per_number, line, tile):
@@ -241,6 +259,16 @@ def _report_one_array_fits(numbers, bytes_per_number, seconds, cache_bytes):
     return _report(numbers, bytes_per_number, seconds, cache_bytes, of=1)
 
 
+def _report_four_arrays(numbers, bytes_per_number, seconds, cache_bytes):
+    # canary-9483092a
+    return _report(numbers, bytes_per_number, seconds, cache_bytes, arrays=4)
+
+
+def _report_four_arrays_fit(numbers, bytes_per_number, seconds, cache_bytes):
+    # canary-83e14f57
+    return _report(numbers, bytes_per_number, seconds, cache_bytes, arrays=4, of=4)
+
+
 def _draw_report(rng):
     """The cache holds two of the arrays and not three."""
     numbers, size = rng.randrange(100_000, 9_000_000), rng.choice([2, 4, 8])
@@ -273,6 +301,10 @@ CHECKS = [
             "the sum of the rates": (
                 _checkpoint_summed_rates,
                 "In pieces, you added the rates up. That is right for places side by side; here each piece passes through all of them, one behind the other.",
+            ),
+            "the sum of the rates, as a whole": (
+                _checkpoint_all_at_once,
+                "One after another, you divided by the sum of the rates. Each place handles all bytes and takes its own time: add the times up, not the rates.",
             ),
             "bytes forgotten": (
                 _checkpoint_one_byte,
@@ -329,7 +361,7 @@ CHECKS = [
         id="q01.sectors",
         points=3,
         signature="sectors_per_request(stride, bytes_per_number, offset)",
-        public=[(1, 4, 0), (1, 4, 16), (2, 4, 0), (32, 4, 0), (0, 4, 8), (3, 8, 8), (5, 2, 30)],
+        public=[(1, 4, 0), (1, 4, 16), (2, 4, 0), (32, 4, 0), (0, 4, 8), (3, 8, 8), (5, 2, 30), (1, 4, 64)],
         generate=_draw_sectors,
         reference=_sectors,
         same=EXACT,
@@ -359,6 +391,10 @@ CHECKS = [
                 _sectors_of_the_stretch,
                 "You divided the length of the whole stretch by 32. With a wide stride most of its sectors are skipped: 32 threads touch 32 sectors at most. And the stretch may begin in the middle of one.",
             ),
+            "from the first sector": (
+                _sectors_from_zero,
+                "You counted from sector 0. With an offset of 32 or more the first sectors are not touched: count from the sector of thread 0.",
+            ),
             "relative to the ideal": (
                 _sectors_excess,
                 "You divided by the ideal. Profilers report the sectors themselves, and their ideal for 4-byte loads is 4, not 1.",
@@ -376,7 +412,7 @@ CHECKS = [
         wrong={
             "writes only": (
                 _gain_writes_only,
-                "You counted the lines of the transpose only. The reading is the same matrix's other half: it costs lines in both ways of copying.",
+                "This is the gain of the writing alone. Reading row by row costs bytes ÷ line lines a number, in tiles as much as the writing.",
             ),
             "any tile": (
                 _gain_any_tile,
@@ -390,6 +426,10 @@ CHECKS = [
                 _gain_numbers_of_a_line,
                 "This is how many numbers a line holds: what the *writing* alone gains, with tiles that fill a line. Count the reading in both ways too, and what a row of this tile fills.",
             ),
+            "one matrix in tiles": (
+                _gain_one_matrix_in_tiles,
+                "In tiles you counted the lines of one matrix only. A tile is read from one and written into the other.",
+            ),
             "upside down": (_gain_upside_down, "This is below 1: you divided the tiles' lines by the others."),
         },
     ),
@@ -402,6 +442,7 @@ CHECKS = [
             (67_108_864, 4, 22e-3, 32 * 2**20),
             (4_000_000, 4, 1e-3, 20 * 2**20),
             (100_000, 2, 4e-6, 2**20),
+            (1_048_576, 4, 1e-4, 12 * 2**20),
         ],
         generate=_draw_report,
         reference=_report,
@@ -414,6 +455,14 @@ CHECKS = [
             "two arrays": (
                 _report_two_arrays,
                 "The bytes are still those of two arrays. An addition reads two and writes a third.",
+            ),
+            "four arrays": (
+                _report_four_arrays,
+                "You counted the line that a write reads first. Asked is what the addition itself reads and writes.",
+            ),
+            "four arrays, four fit": (
+                _report_four_arrays_fit,
+                "You counted the line that a write reads first, in the bytes and in what has to fit. The addition itself touches three arrays, and that line takes no place of its own.",
             ),
             "GiB": (_report_gib, "The unit is still a GiB, 2³⁰ bytes. A GB is 10⁹."),
             "one array fits": (

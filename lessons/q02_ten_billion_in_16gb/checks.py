@@ -5,47 +5,68 @@ from course_lib.teaching.check import Check, Close
 # ---- q02.bytes-per-parameter ---------------------------------------------------------------------
 
 
-def _bytes(weight_bits, grad_bits, master, moments, moment_bits):
+def _bytes(weight_bits, grad_bits, master_bits, moments, moment_bits):
     # canary-9e41b2c8
     scale = 4 / 2048 if moment_bits == 8 else 0
-    return (weight_bits + grad_bits) / 8 + 4 * bool(master) + moments * (moment_bits / 8 + scale)
+    return (weight_bits + grad_bits + master_bits) / 8 + moments * (moment_bits / 8 + scale)
 
 
-def _bytes_no_master(weight_bits, grad_bits, master, moments, moment_bits):
+def _bytes_no_master(weight_bits, grad_bits, master_bits, moments, moment_bits):
     # canary-07fd1c65
-    return _bytes(weight_bits, grad_bits, False, moments, moment_bits)
+    return _bytes(weight_bits, grad_bits, 0, moments, moment_bits)
 
 
-def _bytes_as_bits(weight_bits, grad_bits, master, moments, moment_bits):
+def _bytes_master_always(weight_bits, grad_bits, master_bits, moments, moment_bits):
+    # canary-5f0e83b1
+    return _bytes(weight_bits, grad_bits, 32, moments, moment_bits)
+
+
+def _bytes_master_if_any(weight_bits, grad_bits, master_bits, moments, moment_bits):
+    # canary-a91c47d6
+    return _bytes(weight_bits, grad_bits, 32 if master_bits else 0, moments, moment_bits)
+
+
+def _bytes_master_by_weight(weight_bits, grad_bits, master_bits, moments, moment_bits):
+    # canary-36d8e2fa
+    return _bytes(weight_bits, grad_bits, 32 if weight_bits < 32 else 0, moments, moment_bits)
+
+
+def _bytes_as_bits(weight_bits, grad_bits, master_bits, moments, moment_bits):
     # canary-b8c6230a
-    return 8 * _bytes(weight_bits, grad_bits, master, moments, moment_bits)
+    return 8 * _bytes(weight_bits, grad_bits, master_bits, moments, moment_bits)
 
 
-def _bytes_one_moment(weight_bits, grad_bits, master, moments, moment_bits):
+def _bytes_one_moment(weight_bits, grad_bits, master_bits, moments, moment_bits):
     # canary-4d90e7f1
-    return _bytes(weight_bits, grad_bits, master, min(moments, 1), moment_bits)
+    return _bytes(weight_bits, grad_bits, master_bits, min(moments, 1), moment_bits)
 
 
-def _bytes_no_scales(weight_bits, grad_bits, master, moments, moment_bits):
+def _bytes_no_scales(weight_bits, grad_bits, master_bits, moments, moment_bits):
     # canary-e2177ab4
-    return (weight_bits + grad_bits) / 8 + 4 * bool(master) + moments * moment_bits / 8
+    return (weight_bits + grad_bits + master_bits) / 8 + moments * moment_bits / 8
 
 
-def _bytes_no_gradient(weight_bits, grad_bits, master, moments, moment_bits):
+def _bytes_no_gradient(weight_bits, grad_bits, master_bits, moments, moment_bits):
     # canary-13c8f05b
-    return _bytes(weight_bits, 0, master, moments, moment_bits)
+    return _bytes(weight_bits, 0, master_bits, moments, moment_bits)
 
 
-def _bytes_one_scale(weight_bits, grad_bits, master, moments, moment_bits):
+def _bytes_one_scale(weight_bits, grad_bits, master_bits, moments, moment_bits):
     # canary-c944c34e
     scale = 4 / 2048 if moment_bits == 8 else 0
-    return (weight_bits + grad_bits) / 8 + 4 * bool(master) + moments * moment_bits / 8 + scale
+    return (weight_bits + grad_bits + master_bits) / 8 + moments * moment_bits / 8 + scale
 
 
 def _draw_bytes(rng, group):
-    """A recipe with a master weight and at least two moments, so that what is forgotten shows; scales only at 8 bits."""
+    """A master weight of neither 0 nor 32 bits and at least two moments, so that what is forgotten or assumed shows."""
     moment_bits = 8 if group == _NARROW else rng.choice([16, 32])
-    return rng.choice([16, 32]), rng.choice([8, 16, 24, 32]), True, rng.choice([2, 3, 4]), moment_bits
+    return (
+        rng.choice([16, 32]),
+        rng.choice([8, 16, 24, 32]),
+        rng.choice([8, 16, 24]),
+        rng.choice([2, 3, 4]),
+        moment_bits,
+    )
 
 
 _WIDE, _NARROW = "moments of 16 or 32 bits", "moments of 8 bits"
@@ -67,6 +88,21 @@ def _state_twelve():
 def _state_weights():
     # canary-2e95d3c6
     return 2 * 8.03
+
+
+def _state_sixteen_bits():
+    # canary-c2750d9e
+    return 8 * 8.03
+
+
+def _state_fp32_gradients():
+    # canary-e84b16a3
+    return 18 * 8.03
+
+
+def _state_both_gradients():
+    # canary-1d6f92c7
+    return 20 * 8.03
 
 
 def _state_gib():
@@ -235,11 +271,17 @@ CHECKS = [
     Check(
         id="q02.bytes-per-parameter",
         points=2,
-        signature="bytes_per_parameter(weight_bits, grad_bits, master, moments, moment_bits)",
+        signature="bytes_per_parameter(weight_bits, grad_bits, master_bits, moments, moment_bits)",
         groups={_WIDE: 1, _NARROW: 1},
         public={
-            _WIDE: [(16, 16, True, 2, 32), (32, 32, False, 2, 32), (32, 32, False, 1, 32)],
-            _NARROW: [(16, 16, True, 2, 8)],
+            _WIDE: [
+                (16, 16, 32, 2, 32),
+                (32, 32, 0, 2, 32),
+                (32, 32, 0, 1, 32),
+                (16, 16, 0, 2, 16),
+                (16, 16, 16, 2, 32),
+            ],
+            _NARROW: [(16, 16, 32, 2, 8), (16, 16, 0, 2, 8)],
         },
         generate=_draw_bytes,
         reference=_bytes,
@@ -247,7 +289,19 @@ CHECKS = [
         wrong={
             "master missing": (
                 _bytes_no_master,
-                "Where `master` is true, 4 bytes are missing: the fp32 master weight is in memory at every step.",
+                "The master weight is missing: it is in memory at every step.",
+            ),
+            "master always": (
+                _bytes_master_always,
+                "You count 4 bytes of master weight in every recipe. `master_bits` says how many bits it has: 0 where there is none.",
+            ),
+            "master of 32 bits": (
+                _bytes_master_if_any,
+                "You count 4 bytes for every master weight. `master_bits` says how many bits it has.",
+            ),
+            "master by the weight": (
+                _bytes_master_by_weight,
+                "Your master weight follows `weight_bits`. A recipe may have 16-bit weights and no master weight: `master_bits` says.",
             ),
             "bits": (_bytes_as_bits, "This is in bits. A byte has 8 of them."),
             "one moment": (_bytes_one_moment, "Only one average is counted: AdamW keeps two, and `moments` says so."),
@@ -278,6 +332,18 @@ CHECKS = [
             "weights only": (
                 _state_weights,
                 "These are the weights. Gradients, master weight and moments are state too.",
+            ),
+            "all in 16 bits": (
+                _state_sixteen_bits,
+                "That is 8 bytes a parameter: everything in 16 bits and no master weight, as in the recipe that loses small updates.",
+            ),
+            "fp32 gradients": (
+                _state_fp32_gradients,
+                "That is 18 bytes a parameter, with gradients of 4. Here they have 16 bits.",
+            ),
+            "gradients twice": (
+                _state_both_gradients,
+                "That is 20 bytes a parameter, with gradients in 16 and in 32 bits at once. Here they are kept in 16 bits only.",
             ),
             "GiB": (_state_gib, "That is the number of GiB. GB is 10⁹ bytes here."),
         },

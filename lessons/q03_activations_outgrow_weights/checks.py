@@ -110,10 +110,10 @@ def _draw_ledger(rng):
 # ---- q03.largest-batch ---------------------------------------------------------------------------
 
 
-def _batch(capacity, params, layers, d, heads, seq, vocab, state=16, pairs=5, logits=12):
+def _batch(capacity, params, layers, d, heads, seq, vocab, state=16, pairs=5, logits=12, least=0):
     # canary-8d3e67f4
     sequence = layers * (34 * seq * d + pairs * heads * seq**2) + logits * seq * vocab
-    return max(0, (int(capacity) - state * int(params)) // sequence)
+    return max(least, (int(capacity) - state * int(params)) // sequence)
 
 
 def _batch_no_state(*arguments):
@@ -139,6 +139,26 @@ def _batch_one_head(capacity, params, layers, d, heads, seq, vocab):
 def _batch_one_layer(capacity, params, layers, d, heads, seq, vocab):
     # canary-b7621f8c
     return _batch(capacity, params, 1, d, heads, seq, vocab)
+
+
+def _batch_no_scores_below_zero(*arguments):
+    # canary-7c19e0d5
+    return _batch(*arguments, pairs=0, least=float("-inf"))
+
+
+def _batch_no_logits_below_zero(*arguments):
+    # canary-f2604ab8
+    return _batch(*arguments, logits=0, least=float("-inf"))
+
+
+def _batch_one_head_below_zero(capacity, params, layers, d, heads, seq, vocab):
+    # canary-3d95b71e
+    return _batch(capacity, params, layers, d, 1, seq, vocab, least=float("-inf"))
+
+
+def _batch_one_layer_below_zero(capacity, params, layers, d, heads, seq, vocab):
+    # canary-a84f60c3
+    return _batch(capacity, params, 1, d, heads, seq, vocab, least=float("-inf"))
 
 
 def _batch_rounded_up(*arguments):
@@ -169,12 +189,17 @@ def _draw_batch(rng):
             return arguments
 
 
+_NOT_BELOW_ZERO = "And where not even one sequence fits the answer is 0, not a number below zero."
 _BATCH_WRONG = {
     "state forgotten": (_batch_no_state, "You gave the whole card to the activations. The model state, 16 bytes a parameter, is there first."),
     "scores forgotten": (_batch_no_scores, "You left out the 5 bytes for each pair of tokens and head. Here attention is written out: the scores are kept."),
     "logits forgotten": (_batch_no_logits, "The logits are missing: three buffers of 4 bytes for each token and each word of the vocabulary."),
     "one head": (_batch_one_head, "You counted the pairs of tokens once. Every head has scores of its own."),
     "one layer": (_batch_one_layer, "You counted one block. All blocks have saved their tensors when the forward pass ends."),
+    "scores forgotten, below zero": (_batch_no_scores_below_zero, f"The 5 bytes for each pair of tokens and head are missing. {_NOT_BELOW_ZERO}"),
+    "logits forgotten, below zero": (_batch_no_logits_below_zero, f"The three buffers of logits are missing. {_NOT_BELOW_ZERO}"),
+    "one head, below zero": (_batch_one_head_below_zero, f"Every head has scores of its own. {_NOT_BELOW_ZERO}"),
+    "one layer, below zero": (_batch_one_layer_below_zero, f"All blocks have saved their tensors, not one. {_NOT_BELOW_ZERO}"),
     "not rounded": (_batch_not_rounded, "Sequences come whole. Round down: what is left over is too small for one more."),
     "below zero": (_batch_exact, "A number below zero, and parts of a sequence. Round down, and where not even one sequence fits the answer is 0."),
     "rounded up": (_batch_rounded_up, "One sequence too many: the next whole number no longer fits. Round down."),
@@ -213,6 +238,21 @@ def _every_formula_down(layers, checkpoint, block):
     return [k, _need(layers, checkpoint, block, k)]
 
 
+def _every_neighbours(layers, checkpoint, block):
+    # canary-5ba2e71d
+    down = isqrt(layers * checkpoint // block)
+    up = down if down**2 * block == layers * checkpoint else down + 1
+    beside = [min(layers, max(1, k)) for k in (down, up)]
+    best = min(beside, key=lambda k: _need(layers, checkpoint, block, k))
+    return [best, _need(layers, checkpoint, block, best)]
+
+
+def _every_last(layers, checkpoint, block):
+    # canary-c60d84f9
+    best = min(range(layers, 0, -1), key=lambda k: _need(layers, checkpoint, block, k))
+    return [best, _need(layers, checkpoint, block, best)]
+
+
 def _every_one(layers, checkpoint, block):
     # canary-04f6d7b3
     return [1, _need(layers, checkpoint, block, 1)]
@@ -239,12 +279,12 @@ def _every_no_ceiling(layers, checkpoint, block):
 
 
 def _draw_every(rng):
-    """Sizes for which no wrong answer is right."""
-    wrong = (_every_root, _every_formula, _every_formula_down)
+    """Sizes for which no wrong answer is right: several k are best, and the smallest is not beside the formula."""
+    wrong = (_every_last, _every_neighbours, _every_root, _every_formula, _every_formula_down)
     wrong += (_every_one, _every_inputs_only, _every_upside_down, _every_no_ceiling)
     while True:
-        checkpoint = rng.randrange(2, 60)
-        arguments = (rng.randrange(30, 130), checkpoint, checkpoint * rng.randrange(2, 20) + rng.randrange(1, 9))
+        size, (checkpoint, block) = rng.randrange(2, 60), rng.choice([(1, 2), (1, 3), (2, 3)])
+        arguments = (rng.randrange(30, 200), size * checkpoint, size * block)
         if _every(*arguments) not in [fn(*arguments) for fn in wrong]:
             return arguments
 
@@ -385,18 +425,22 @@ CHECKS = [
             (24 * 10**9, 124_439_808, 12, 768, 12, 1024, 50257),
             (80 * 10**9, 1_557_611_200, 48, 1600, 25, 1024, 50257),
             (16 * 10**9, 1_557_611_200, 48, 1600, 25, 1024, 50257),
+            (16 * 10**9, 1_557_611_200, 48, 1600, 25, 128, 50257),
         ],
         generate=_draw_batch,
         reference=_batch,
         same=EXACT,
-        insight="The third card cannot hold the state alone. No batch is small enough for that; Q2 has the ways out.",
+        insight="The last card cannot hold the state alone. No batch is small enough for that; Q2 has the ways out.",
         wrong=_BATCH_WRONG,
     ),
     Check(
         id="q03.checkpoint-every",
         points=3,
         signature="checkpoint_every(layers, checkpoint, block)",
-        public=[(96, 2, 34), (48, 10, 30), (50, 7, 16), (45, 7, 16), (100, 12, 12)],
+        public=[
+            *[(96, 2, 34), (48, 10, 30), (50, 7, 16), (45, 7, 16), (100, 12, 12)],
+            *[(33, 16, 33), (12, 4, 4), (3, 5, 2), (1, 7, 7)],
+        ],
         generate=_draw_every,
         reference=_every,
         same=EXACT,
@@ -408,11 +452,19 @@ CHECKS = [
             ),
             "formula rounded": (
                 _every_formula,
-                "You rounded √(layers · checkpoint / block). With ⌈ ⌉ the best whole number can lie beside it: try them all.",
+                "You rounded √(layers · checkpoint / block). With ⌈ ⌉ the best whole number can be another: try them all.",
             ),
             "formula rounded down": (
                 _every_formula_down,
                 "You cut off the decimals of √(layers · checkpoint / block). The best whole number can lie above it: try them all.",
+            ),
+            "neighbours only": (
+                _every_neighbours,
+                "You tried only the whole numbers beside the formula. ⌈ ⌉ can make one further away better: try all k from 1 to `layers`.",
+            ),
+            "last of ties": (
+                _every_last,
+                "Several k can need equally few bytes. The smallest of them is asked for.",
             ),
             "every block": (
                 _every_one,

@@ -43,8 +43,14 @@ def _tile_upside_down(tile_m, tile_n, bytes_per_element):
     return bytes_per_element * (tile_m + tile_n) / (2 * tile_m * tile_n)
 
 
+def _tile_two_bytes(tile_m, tile_n, bytes_per_element):
+    # canary-cd5dffa0
+    return _tile(tile_m, tile_n, 2)
+
+
 def _draw_tile(rng):
-    return rng.choice([32, 64, 96, 128]), rng.choice([48, 128, 192, 256]), rng.choice([2, 4, 8])
+    """Never 2 bytes a number, which the public examples have: who writes a fixed 2 must fail."""
+    return rng.choice([32, 64, 96, 128]), rng.choice([48, 128, 192, 256]), rng.choice([4, 8])
 
 
 # ---- q04.smallest-n ------------------------------------------------------------------------------
@@ -90,13 +96,38 @@ def _smallest_not_rounded(peak, bandwidth, bytes_per_element):
     return float(_exact_n(peak, bandwidth, bytes_per_element))
 
 
-def _draw_smallest(rng):
-    """A device and a format; never a draw whose answer hangs on rounding, nor one where two slips meet."""
+def _smallest_nearest(peak, bandwidth, bytes_per_element):
+    # canary-0d05704c
+    return round(_exact_n(peak, bandwidth, bytes_per_element))
+
+
+def _smallest_one_too_many(peak, bandwidth, bytes_per_element):
+    # canary-8339fab4
+    return int(_exact_n(peak, bandwidth, bytes_per_element)) + 1
+
+
+_BETWEEN, _WHOLE = "an n that must be rounded up", "an n that comes out whole"
+
+
+def _draw_smallest(rng, group):
+    """A device and a format: n a little above a whole number (`round` fails), or whole in whatever order one computes."""
     while True:
-        peak, bandwidth = rng.randrange(50, 2500) * 1e12, rng.randrange(500, 8000) * 1e9
-        size = rng.choice([2, 4])
+        bandwidth, size = rng.randrange(500, 8000) * 1e9, rng.choice([2, 4])
+        ridge = rng.randrange(50, 1200)
+        peak = ridge * bandwidth if group == _WHOLE else rng.randrange(50, 2500) * 1e12
         exact = _exact_n(peak, bandwidth, size)
-        if 0.02 < exact % 1 < 0.98 and exact > 40:
+        ways = (
+            ridge / (2 / (3 * size)),
+            ridge / (2 / 3 / size),
+            3 * size / 2 / bandwidth * peak,
+            peak / (bandwidth * 2 / 3 / size),
+            peak / 2 / (bandwidth / (3 * size)),
+        )
+        if (
+            all(way == exact == ceil(exact) for way in ways)
+            if group == _WHOLE
+            else 0.02 < exact % 1 < 0.48 and exact > 40
+        ):
             return peak, bandwidth, size
 
 
@@ -152,6 +183,17 @@ def _blocked_no_reuse(a, b, tile):
     return [_blocked(a, b, tile)[0], 2 * len(a) * len(b) * len(b[0])]
 
 
+def _blocked_tile_divides(a, b, tile):
+    # canary-e21ecdfd
+    return [_blocked(a, b, tile)[0], 2 * len(a) * len(b) * len(b[0]) // tile]
+
+
+def _blocked_a_kept(a, b, tile):
+    # canary-4c674667
+    m, k, n = len(a), len(b), len(b[0])
+    return [_blocked(a, b, tile)[0], m * k + k * n * ceil(m / tile)]
+
+
 def _blocked_edges_dropped(a, b, tile):
     # canary-77e86063
     m, k, n = (size // tile * tile for size in (len(a), len(b), len(b[0])))
@@ -199,7 +241,7 @@ def _softmax(row):
     return [power / sum(powers) for power in powers]
 
 
-def _attend(q, k, v, divisor=None, over_queries=False, softmax=True):
+def _attend(q, k, v, divisor=None, over_queries=False, softmax=True, after=None):
     # canary-c749cd21
     heads = []
     for queries, keys, values in zip(q, k, v, strict=True):
@@ -209,6 +251,8 @@ def _attend(q, k, v, divisor=None, over_queries=False, softmax=True):
             scores = _transposed([_softmax(row) for row in _transposed(scores)])
         elif softmax:
             scores = [_softmax(row) for row in scores]
+        if after:
+            scores = [[value / after(len(queries[0])) for value in row] for row in scores]
         heads.append(_product(scores, values))
     return heads
 
@@ -253,6 +297,46 @@ def _attention_all_heads(q, k, v):
     merged = [[[value for head in x for value in head[token]] for token in range(len(x[0]))] for x in (q, k, v)]
     result, width = _attend(*([x] for x in merged))[0], len(q[0][0])
     return [[row[head * width : (head + 1) * width] for row in result] for head in range(len(q))]
+
+
+def _attention_scaled_after(q, k, v):
+    # canary-f1955790
+    return _attend(q, k, v, divisor=lambda width: 1, after=sqrt)
+
+
+def _attend_by_powers(q, k, v, sums):
+    """Powers of the scores over what `sums` makes of all their sums: of (head, query, key) and the sums of the rows."""
+    # canary-0cd1874f
+    powers = []
+    for queries, keys in zip(q, k, strict=True):
+        scores = _product(queries, _transposed(keys))
+        powers.append([[exp(value / sqrt(len(queries[0]))) for value in row] for row in scores])
+    rows = [[sum(row) for row in head] for head in powers]
+    return [
+        _product([[p / sums(rows, h, i, j) for j, p in enumerate(row)] for i, row in enumerate(head)], values)
+        for h, (head, values) in enumerate(zip(powers, v, strict=True))
+    ]
+
+
+def _attention_over_head(q, k, v):
+    # canary-d1373a9d
+    return _attend_by_powers(q, k, v, lambda rows, h, i, j: sum(rows[h]))
+
+
+def _attention_over_all(q, k, v):
+    # canary-d38e75ed
+    return _attend_by_powers(q, k, v, lambda rows, h, i, j: sum(sum(row) for row in rows))
+
+
+def _attention_sums_along_keys(q, k, v):
+    # canary-182d99bf
+    return _attend_by_powers(q, k, v, lambda rows, h, i, j: rows[h][j])
+
+
+def _attention_sums_broadcast(q, k, v):
+    """As numpy broadcasts [heads, queries] against [heads, queries, keys], where it does."""
+    # canary-c84a9352
+    return _attend_by_powers(q, k, v, lambda rows, h, i, j: rows[i if len(rows) == len(rows[0]) else h][j])
 
 
 def _draw_attention(rng):
@@ -308,6 +392,24 @@ def _waves_parts_of_tiles(shapes, tile_m, tile_n, multiprocessors):
     )
 
 
+def _waves_tiles_down(shapes, tile_m, tile_n, multiprocessors):
+    # canary-dced11c4
+    return _report(shapes, tile_m, tile_n, multiprocessors, tiles_of=lambda m, n: (m // tile_m) * (n // tile_n))
+
+
+def _waves_of_tiles(shapes, tile_m, tile_n, multiprocessors):
+    # canary-ccc7c303
+    report = _waves(shapes, tile_m, tile_n, multiprocessors)
+    for (m, n), row in zip(shapes, report, strict=True):
+        row["useful"] = m * n / (ceil(m / tile_m) * ceil(n / tile_n) * tile_m * tile_n)
+    return report
+
+
+def _waves_percent(shapes, tile_m, tile_n, multiprocessors):
+    # canary-7160792e
+    return [row | {"useful": 100 * row["useful"]} for row in _waves(shapes, tile_m, tile_n, multiprocessors)]
+
+
 def _waves_padded(shapes, tile_m, tile_n, multiprocessors):
     # canary-ee1a6f6b
     return _report(shapes, tile_m, tile_n, multiprocessors, padded=True)
@@ -322,7 +424,7 @@ def _draw_waves(rng):
         m, n = rng.randrange(1000, 6000), rng.randrange(1000, 6000)
         whole = ceil(m / tile_m) * ceil(n / tile_n)
         parts = Fraction(m, tile_m) * Fraction(n, tile_n)
-        if ceil(parts / multiprocessors) < ceil(whole / multiprocessors):
+        if whole % multiprocessors and ceil(parts / multiprocessors) < ceil(whole / multiprocessors):
             return [fits, [m, n]], tile_m, tile_n, multiprocessors
 
 
@@ -344,6 +446,7 @@ CHECKS = [
                 _tile_per_number,
                 "These are FLOPs for each number fetched. A number has `bytes_per_element` bytes.",
             ),
+            "always 2 bytes": (_tile_two_bytes, "`bytes_per_element` is not always 2."),
             "no reuse": (
                 _tile_no_reuse,
                 "You fetched both factors of each multiply-add anew. In a tile, each of the tile_m + tile_n numbers serves a whole row or column of results.",
@@ -363,7 +466,11 @@ CHECKS = [
         id="q04.smallest-n",
         points=2,
         signature="smallest_compute_bound_n(peak, bandwidth, bytes_per_element)",
-        public=[(989e12, 3.35e12, 2), (312e12, 1.555e12, 2), (19.5e12, 1.555e12, 4)],
+        groups={_BETWEEN: 1, _WHOLE: 1},
+        public={
+            _BETWEEN: [(989e12, 3.35e12, 2), (312e12, 1.555e12, 2), (19.5e12, 1.555e12, 4)],
+            _WHOLE: [(1e15, 1e12, 2)],
+        },
         generate=_draw_smallest,
         reference=_smallest,
         same=EXACT,
@@ -385,6 +492,11 @@ CHECKS = [
             "rounded down": (
                 _smallest_rounded_down,
                 "One too few: at this n the intensity is still just below what is needed. Round up.",
+            ),
+            "to the nearest": (_smallest_nearest, "Rounding to the nearest whole number is not enough: round up."),
+            "one too many": (
+                _smallest_one_too_many,
+                "Where the quotient is whole, it is enough already: round up, do not add 1.",
             ),
             "not rounded": (
                 _smallest_not_rounded,
@@ -429,6 +541,14 @@ CHECKS = [
                 _blocked_no_reuse,
                 "The product is right. You counted two numbers for each multiply-add, as if there were no tiles. A step fetches two tiles and uses each of their numbers several times.",
             ),
+            "tile divides": (
+                _blocked_tile_divides,
+                "The product is right. 2·m·k·n ÷ `tile` holds only where `tile` divides m and n; a smaller tile at the edge still fetches all that its results need.",
+            ),
+            "tile of a kept": (
+                _blocked_a_kept,
+                "The product is right. You fetched each tile of a once and kept it for all columns of the result. Each tile of the result fetches its own.",
+            ),
             "rows are one list": (
                 _blocked_one_row,
                 "All rows of your result are one and the same list: `[[0] * n] * m` makes one row and names it m times, so every row collects the sums of all. Make a new list for each row.",
@@ -469,6 +589,26 @@ CHECKS = [
                 _attention_over_queries,
                 "Your softmax runs over the queries. For each query, the weights of all *keys* must sum to 1.",
             ),
+            "scaled after the softmax": (
+                _attention_scaled_after,
+                "You divided by √width after the softmax. The *scores* are divided, before it; afterwards the weights must sum to 1.",
+            ),
+            "softmax over the head": (
+                _attention_over_head,
+                "All weights of a head together sum to 1 in your answer. The weights of each *query* must: sum along the keys only.",
+            ),
+            "softmax over everything": (
+                _attention_over_all,
+                "Your softmax runs over the whole array. The weights of each query, in each head, must sum to 1.",
+            ),
+            "sums along the keys": (
+                _attention_sums_along_keys,
+                "Each weight is divided by the sum of another query: the sums lie along the keys. With `keepdims=True` they stay with their rows.",
+            ),
+            "sums broadcast": (
+                _attention_sums_broadcast,
+                "Your sums have lost an axis, and numpy lays them along queries and keys instead of heads and queries. With `keepdims=True` each stays with its row.",
+            ),
             "no softmax": (_attention_no_softmax, "There is no softmax between your two products."),
             "queries and keys swapped": (
                 _attention_swapped,
@@ -504,6 +644,15 @@ CHECKS = [
                 _waves_parts_of_tiles,
                 "The waves are rounded rightly now. But a tile at the edge is a whole tile, in both directions: round up the rows of tiles and the columns of tiles, each by itself, before you multiply.",
             ),
+            "tiles rounded down": (
+                _waves_tiles_down,
+                "The waves are rounded rightly now. But `//` drops the tiles at the edges: a tile that is only partly filled is a whole tile, so round up.",
+            ),
+            "share of the tiles": (
+                _waves_of_tiles,
+                "The waves are right. Your share is of the tiles only; SMs that stand idle in the last wave count too: divide by waves × SMs.",
+            ),
+            "percent": (_waves_percent, "The waves are right. `useful` is a share, 1.0 for all, not per cent."),
             "padding is useful": (
                 _waves_padded,
                 "The waves are right. Your share counts whole tiles as useful; only the m × n results that were asked for are.",

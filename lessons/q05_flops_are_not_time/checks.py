@@ -82,6 +82,18 @@ def _batch_no_ceiling(layers, bytes_per_element, peak, bandwidth):
     return [ceil(ridge * k * n / (2 * k * n - ridge * (k + n))) for k, n in layers]
 
 
+def _batch_minus_one(layers, bytes_per_element, peak, bandwidth):
+    # canary-5be07a94
+    return [-1 if rows is None else rows for rows in _smallest_batch(layers, bytes_per_element, peak, bandwidth)]
+
+
+def _batch_no_output(layers, bytes_per_element, peak, bandwidth):
+    # canary-91c3d6e8
+    ridge = Fraction(peak) / Fraction(bandwidth) * bytes_per_element
+    rooms = [2 * k * n - ridge * k for k, n in layers]
+    return [ceil(ridge * k * n / room) if room > 0 else None for (k, n), room in zip(layers, rooms, strict=True)]
+
+
 def _draw_smallest_batch(rng):
     """A device, two wide layers and one that never gets there; never a draw whose answer hangs on rounding."""
     while True:
@@ -91,7 +103,9 @@ def _draw_smallest_batch(rng):
         exact = [_rows(k, n, size, peak, bandwidth) for k, n in layers]
         reached = [float(rows) for rows in exact if rows is not None]
         if len(reached) == 2 and all(0.01 < rows % 1 < 0.99 and 20 < rows < 20_000 for rows in reached):
-            return layers, size, peak, bandwidth
+            drawn = layers, size, peak, bandwidth
+            if _batch_no_output(*drawn) != _smallest_batch(*drawn):  # few rows have hardly any output
+                return drawn
 
 
 # ---- q05.predict ---------------------------------------------------------------------------------
@@ -99,16 +113,16 @@ def _draw_smallest_batch(rng):
 _SIZE = {"fp32": 4, "bf16": 2}
 
 
-def _times(ops, profile, streams=3, peak_of=None):
+def _times(ops, profile, streams=3, peak_of=None, flops_per_add=1, output=1, sizes=_SIZE):
     """(arithmetic, memory) seconds of each operation."""
     # canary-12c52073
     for op, shape, dtype in ops:
         if op == "matmul":
             m, k, n = shape
-            flops, moved = 2 * m * k * n, _SIZE[dtype] * (m * k + k * n + m * n)
+            flops, moved = 2 * m * k * n, sizes[dtype] * (m * k + k * n + output * m * n)
         else:
-            (flops,) = shape
-            moved = streams * _SIZE[dtype] * flops
+            (elements,) = shape
+            flops, moved = flops_per_add * elements, streams * sizes[dtype] * elements
         yield flops / profile["peaks"][peak_of or dtype], moved / profile["memory_bandwidth"]
 
 
@@ -158,27 +172,52 @@ def _predict_two_streams(ops, profile):
     return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile, streams=2))
 
 
+def _predict_two_flops_an_addition(ops, profile):
+    # canary-0d7e4bf3
+    return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile, flops_per_add=2))
+
+
+def _predict_no_output(ops, profile):
+    # canary-c8826a15
+    return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile, output=0))
+
+
+def _predict_fp32_bytes(ops, profile):
+    # canary-37f9e04c
+    sizes = {"fp32": 4, "bf16": 4}
+    return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile, sizes=sizes))
+
+
+def _predict_by_rows(ops, profile):
+    """Arithmetic for products of several rows, memory for the rest."""
+    # canary-e46b1d92
+    several = [op == "matmul" and shape[0] > 1 for op, shape, _ in ops]
+    pairs = zip(several, _times(ops, profile), strict=True)
+    return sum(profile["call_overhead"] + (pair[0] if rows else pair[1]) for rows, pair in pairs)
+
+
 # Round numbers near two real machines, so that a learner can check by hand; a check never uses the learner's own machine.
 _LAPTOP = {"peaks": {"fp32": 2e11, "bf16": 4e11}, "memory_bandwidth": 3e10, "call_overhead": 4e-6}
 _SERVER = {"peaks": {"fp32": 2e13, "bf16": 3e14}, "memory_bandwidth": 1.5e12, "call_overhead": 5e-6}
+# No machine that is sold: its arithmetic is so slow, for its memory, that even an addition is compute-bound.
+_SLOW = {"peaks": {"fp32": 2e9, "bf16": 4e9}, "memory_bandwidth": 3e10, "call_overhead": 4e-6}
 
 
 def _draw_predict(rng):
-    """A machine and a short model: a compute-bound bf16 product, a memory-bound product and an addition, in any order."""
-    fp32 = rng.randrange(100, 900) * 1e9
+    """A machine with units for bf16 only, which does fp32 so slowly that even an addition is compute-bound, and a short
+    model: in bf16 a compute-bound product, a memory-bound one and an addition, in fp32 an addition, in any order.
+    """
+    bandwidth = rng.randrange(40, 90) * 1e9
     profile = {
-        "peaks": {"fp32": fp32, "bf16": fp32 * rng.choice([2, 4, 15])},
-        "memory_bandwidth": rng.randrange(40, 90) * 1e9,
+        "peaks": {"fp32": bandwidth * rng.randrange(20, 70) / 1000, "bf16": bandwidth * rng.randrange(30, 60)},
+        "memory_bandwidth": bandwidth,
         "call_overhead": rng.randrange(2, 20) * 1e-6,
     }
     ops = [
-        ["matmul", [rng.randrange(3000, 4000) for _ in range(3)], "bf16"],
-        [
-            "matmul",
-            [rng.randrange(1, 3), rng.randrange(500, 1500), rng.randrange(500, 1500)],
-            rng.choice(["fp32", "bf16"]),
-        ],
-        ["add", [rng.randrange(1_000_000, 9_000_000)], rng.choice(["fp32", "bf16"])],
+        ["matmul", [rng.randrange(1000, 1500) for _ in range(3)], "bf16"],
+        ["matmul", [rng.randrange(4, 25), rng.randrange(500, 1500), rng.randrange(500, 1500)], "bf16"],
+        ["add", [rng.randrange(1_000_000, 4_000_000)], "bf16"],
+        ["add", [rng.randrange(1_000_000, 4_000_000)], "fp32"],
     ]
     rng.shuffle(ops)
     return ops, profile
@@ -214,6 +253,12 @@ def _report_unit_repaired(rows, cols, bytes_per_element, seconds, bandwidth_gb_p
 def _report_read_only(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
     # canary-5d709a01
     moved = rows * cols * bytes_per_element
+    return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 1e9)}
+
+
+def _report_written_once(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
+    # canary-62a5f8d0
+    moved = 5 * rows * cols * bytes_per_element
     return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 1e9)}
 
 
@@ -278,6 +323,14 @@ CHECKS = [
                 _batch_rounded_down,
                 "One row too few: at this number of rows the intensity is still just below the ridge point. Round up.",
             ),
+            "no output": (
+                _batch_no_output,
+                "You left out the bytes of the result, m·n.",
+            ),
+            "minus one": (
+                _batch_minus_one,
+                "Where no number of rows is enough, return `None`.",
+            ),
             "no ceiling": (
                 _batch_no_ceiling,
                 "A negative number of rows is the formula's way of saying *never*: however many rows there are, the intensity stays below the ridge point. Return `None` there.",
@@ -291,6 +344,8 @@ CHECKS = [
         public=[
             ([["matmul", [1024, 1024, 1024], "fp32"]], _LAPTOP),
             ([["matmul", [1, 1024, 1024], "bf16"], ["add", [1_000_000], "fp32"]], _LAPTOP),
+            ([["matmul", [8, 1024, 1024], "fp32"]], _LAPTOP),
+            ([["add", [1_000_000], "fp32"], ["matmul", [8, 1024, 1024], "fp32"]], _SLOW),
             (
                 [
                     ["matmul", [2048, 4096, 4096], "bf16"],
@@ -332,6 +387,22 @@ CHECKS = [
                 _predict_fp32_peak,
                 "You divided by the fp32 peak throughout. Bytes and peak must belong to the dtype of the operation.",
             ),
+            "two FLOPs an addition": (
+                _predict_two_flops_an_addition,
+                "An addition of two numbers is one FLOP; the two belong to a multiply-add.",
+            ),
+            "no output": (
+                _predict_no_output,
+                "The product's result is written to memory too.",
+            ),
+            "fp32 bytes": (
+                _predict_fp32_bytes,
+                "A bf16 element is 2 bytes; the shape's bytes belong to the dtype.",
+            ),
+            "by rows": (
+                _predict_by_rows,
+                "You let the kind of operation or its rows say which limit decides. It depends on the machine too: work out both times and take the larger.",
+            ),
             "two streams": (
                 _predict_two_streams,
                 "An addition reads two vectors and writes one: three streams of bytes, not two.",
@@ -358,6 +429,10 @@ CHECKS = [
             "bytes left": (
                 _report_unit_repaired,
                 "The unit is right now. The bytes are still four times what a LayerNorm must move: read the input once, write the output once.",
+            ),
+            "written once": (
+                _report_written_once,
+                "You repaired the writing. The input, too, has to be read from memory only once: the row stays on the chip.",
             ),
             "read only": (
                 _report_read_only,

@@ -60,6 +60,19 @@ def _positions_counted(layers, d_model, vocab, seq, tokens_per_second, devices, 
     return (6 * parameters + 12 * layers * seq * d_model) * tokens_per_second / (devices * peak)
 
 
+def _all_parameters(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    """6N + 12·L·n·d with positions, norms and biases: what is often quoted as 860 MFLOP for GPT-2 small."""
+    # canary-0b7fe25a
+    parameters = layers * (12 * d_model**2 + 13 * d_model) + (vocab + seq + 2) * d_model
+    return (6 * parameters + 12 * layers * seq * d_model) * tokens_per_second / (devices * peak)
+
+
+def _both_tables(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    # canary-f3c8146e
+    weights, pairs, head = _parts(layers, d_model, vocab, seq)
+    return 3 * (weights + pairs + 2 * head) * tokens_per_second / (devices * peak)
+
+
 def _causal(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
     # canary-5f90c2b7
     weights, pairs, head = _parts(layers, d_model, vocab, seq)
@@ -96,6 +109,22 @@ def _token_only_doubled(layers, d_model, vocab, seq):
 def _token_one_embedding_doubled(layers, d_model, vocab, seq):
     # canary-2a96d7c3
     return layers * 26 * d_model**2 + 2 * d_model * vocab
+
+
+def _token_no_pairs(layers, d_model, vocab, seq):
+    # canary-e41d7b90
+    weights, _, head = _parts(layers, d_model, vocab, seq)
+    return weights + head
+
+
+def _token_given_no_lookup(layers, d_model, vocab, seq):
+    # canary-6c05a3f8
+    return _token_as_given(layers, d_model, vocab, seq) - d_model * vocab
+
+
+def _token_given_layers_only(layers, d_model, vocab, seq):
+    # canary-24b9fd17
+    return _token_as_given(layers, d_model, vocab, seq) - 2 * d_model * vocab
 
 
 def _token_multiply_adds(layers, d_model, vocab, seq):
@@ -181,6 +210,12 @@ def _block_no_output(tokens, d_model, heads, kv_heads, head_dim, d_ff):
     # canary-c17f63d8
     whole = _block(tokens, d_model, heads, kv_heads, head_dim, d_ff)
     return whole | {"attention": whole["attention"] - 2 * tokens * d_model * heads * head_dim}
+
+
+def _block_one_narrow(tokens, d_model, heads, kv_heads, head_dim, d_ff):
+    # canary-9fd2e706
+    whole = _block(tokens, d_model, heads, kv_heads, head_dim, d_ff)
+    return whole | {"attention": whole["attention"] - 2 * tokens * d_model * kv_heads * head_dim}
 
 
 def _block_width_of_model(tokens, d_model, heads, kv_heads, head_dim, d_ff):
@@ -281,6 +316,18 @@ def _count_twice_named(ops):
     return _count(ops, once=False)
 
 
+def _count_unsorted(ops):
+    # canary-b6180ce5
+    whole = _count(ops)
+    return whole | {"unknown": whole["unknown"][::-1]}
+
+
+def _count_square_kernel(ops):
+    # canary-53ea92d4
+    square = [op | {"kernel": [op["kernel"][0]] * 2} if op["op"] == "conv" else op for op in ops]
+    return _count(square)
+
+
 _TRACE = [
     {"op": "embedding", "rows": 64, "width": 32},
     {"op": "linear", "rows": 64, "in": 32, "out": 96, "bias": True},
@@ -370,6 +417,14 @@ CHECKS = [
                 _positions_counted,
                 "You counted the embedding of the positions. Positions are added, not multiplied: take the weights of products only.",
             ),
+            "all parameters": (
+                _all_parameters,
+                "You counted all parameters: positions, norms and biases are no products. Take the weights of products only.",
+            ),
+            "both tables": (
+                _both_tables,
+                "You multiplied the embedding. It is a look-up: only the head is a product.",
+            ),
             "recomputed": (
                 _recomputed,
                 "You counted the forward pass twice, as with checkpointing. Here nothing is recomputed, and MFU would not count it anyway.",
@@ -402,6 +457,18 @@ CHECKS = [
             "context forgotten": (
                 _token_one_embedding_doubled,
                 "Your result does not depend on `seq`. The query of a token meets all tokens of its sequence, and so do the weights of the values.",
+            ),
+            "context forgotten, the rest right": (
+                _token_no_pairs,
+                "All is right but the context: the query of a token meets `seq` keys, and the weights of the values meet as many values.",
+            ),
+            "only the look-up removed": (
+                _token_given_no_lookup,
+                "The look-up is gone, rightly. But no line depends on `seq` yet, and each multiply-add still counts as one FLOP.",
+            ),
+            "only the layers kept": (
+                _token_given_layers_only,
+                "The look-up multiplies nothing, but the head does: put it back. And your result does not depend on `seq`: a query meets all tokens of its sequence.",
             ),
             "multiply-adds": (_token_multiply_adds, "Exactly half: a multiply-add is two FLOPs."),
             "no values": (
@@ -449,6 +516,10 @@ CHECKS = [
                 "Half of scores and values is missing. If you left out the values: a product of the same size. If you halved for a causal mask: here all pairs count.",
             ),
             "no output": (_block_no_output, "The output projection is missing: from all heads back to `d_model`."),
+            "one narrow projection": (
+                _block_one_narrow,
+                "Keys and values: two narrow projections, and one is missing.",
+            ),
             "width of the model": (
                 _block_width_of_model,
                 "You took `d_model` for the width of all query heads. It is heads · head_dim, which need not be the same.",
@@ -490,6 +561,11 @@ CHECKS = [
             ),
             "biases": (_count_biases, "You added the biases. Here only products count."),
             "named twice": (_count_twice_named, "Each unknown name is asked for once."),
+            "unsorted": (_count_unsorted, "Each name is there; put them in alphabetical order."),
+            "square kernel": (
+                _count_square_kernel,
+                "A kernel has height × width weights; they need not be equal.",
+            ),
         },
     ),
 ]

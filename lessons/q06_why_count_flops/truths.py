@@ -9,7 +9,7 @@ def gpt2_token() -> float:
 
 
 def utilisation(
-    story, name, model, parameters, layers, width, batch, seq, seconds, peak, no_pairs, forward, sparse, hfu
+    story, name, model, parameters, layers, width, batch, seq, seconds, peak, no_pairs, forward, sparse, hfu, causal
 ) -> float:
     work = int(flops.training_step(models.load(model), batch=batch, seq=seq))
     return 100 * work / seconds / (peak * 1e12)

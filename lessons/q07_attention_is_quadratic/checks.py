@@ -136,6 +136,18 @@ def _half_doubled(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
     return [everything, 2 * everything]
 
 
+def _half_of_the_square(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    """n²/2 for the pairs of a causal mask, rounded up by itself."""
+    # canary-7aa54f7d
+    token, pair = _token(layers, d_model, key_width, d_ff, mlp_matrices, vocab), 4 * layers * d_model
+    return [-(-token // pair), -(-2 * token // pair)]
+
+
+def _half_one_flop_a_weight(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    # canary-0d16bedc
+    return _half_of(_token(layers, d_model, key_width, d_ff, mlp_matrices, vocab) // 2, 4 * layers * d_model)
+
+
 def _draw_half(rng):
     """A gated model with fewer key heads, whose MLP is wider than two and a half of its widths. Its half point is no
     whole number, so rounding shows.
@@ -185,7 +197,7 @@ def _no_factor(old, new):
 
 def _inverted_factor(old, new):
     # canary-e6264c14
-    return math.exp(new - old) if old > -math.inf else 0.0
+    return math.exp(min(new - old, 700)) if old > -math.inf else 0.0
 
 
 def _online_inverted(pieces):
@@ -226,10 +238,13 @@ def _online_no_division(pieces):
 
 
 def _draw_online(rng):
-    """Three pieces whose maxima grow, so that each rescales what came before; values of every piece differ clearly."""
-    base = rng.choice([0.0, 900.0])
+    """Three pieces whose maxima grow, so that each rescales what came before; values of every piece differ clearly. In a
+    third of the draws the second piece stands 900 above the first: no maximum but the running one will do.
+    """
+    base = rng.choice([-900.0, 0.0, 900.0])
+    step = rng.choice([0.0, 900.0]) if base < 900 else 0.0
     pieces = []
-    for number, top in enumerate((0.0, 0.7, 1.5)):
+    for number, top in enumerate((0.0, step + 0.7, step + 1.5)):
         scores = [round(base + top + rng.uniform(-0.6, 0), 3) for _ in range(rng.randrange(2, 5))]
         pieces.append([scores, [round(rng.uniform(1, 2) + 3 * number, 3) for _ in scores]])
     return (pieces,)
@@ -238,9 +253,9 @@ def _draw_online(rng):
 # ---- q07.blocked ---------------------------------------------------------------------------------
 
 
-def _weights(q, k, scale=True):
+def _weights(q, k, power=0.5):
     # canary-7ad7afca
-    scores = q @ k.T / (math.sqrt(q.shape[1]) if scale else 1)
+    scores = q @ k.T / q.shape[1] ** power
     weights = np.exp(scores - scores.max(1, keepdims=True))
     return weights / weights.sum(1, keepdims=True)
 
@@ -272,7 +287,12 @@ def _blocked_whole_blocks(q, k, v, block):
 
 def _blocked_unscaled(q, k, v, block):
     # canary-26e09418
-    return {"result": _weights(q, k, scale=False) @ v, "moved": _moved(q, block)}
+    return {"result": _weights(q, k, power=0) @ v, "moved": _moved(q, block)}
+
+
+def _blocked_scaled_by_d(q, k, v, block):
+    # canary-d9d15b7e
+    return {"result": _weights(q, k, power=1) @ v, "moved": _moved(q, block)}
 
 
 def _blocked_keys_once(q, k, v, block):
@@ -300,6 +320,11 @@ def _blocked_bytes(q, k, v, block):
     return {"result": _weights(q, k) @ v, "moved": 8 * _moved(q, block)}
 
 
+def _blocked_rows(q, k, v, block):
+    # canary-44330e52
+    return {"result": _weights(q, k) @ v, "moved": _moved(q, block) // q.shape[1]}
+
+
 def _blocked_by_piece(q, k, v, block):
     """Each block of keys gets a softmax of its own, and their results are averaged."""
     # canary-f8adf487
@@ -307,15 +332,29 @@ def _blocked_by_piece(q, k, v, block):
     return {"result": sum(parts) / len(parts), "moved": _moved(q, block)}
 
 
-def _blocked_no_rescale(q, k, v, block):
+def _blocked_running(q, k, v, block, factor):
+    """The running form with its rescaling, as a function of the old and the new maximum."""
     # canary-ba987711
     scores = q @ k.T / math.sqrt(q.shape[1])
     biggest, total, result = np.full((len(q), 1), -np.inf), 0.0, 0.0
     for i in range(0, len(k), block):
-        biggest = np.maximum(biggest, scores[:, i : i + block].max(1, keepdims=True))
-        weights = np.exp(scores[:, i : i + block] - biggest)
-        total, result = total + weights.sum(1, keepdims=True), result + weights @ v[i : i + block]
+        new = np.maximum(biggest, scores[:, i : i + block].max(1, keepdims=True))
+        weights, rescale = np.exp(scores[:, i : i + block] - new), factor(biggest, new)
+        total, result = total * rescale + weights.sum(1, keepdims=True), result * rescale + weights @ v[i : i + block]
+        biggest = new
     return {"result": result / total, "moved": _moved(q, block)}
+
+
+def _blocked_no_rescale(q, k, v, block):
+    # canary-3dec4eea
+    return _blocked_running(q, k, v, block, lambda old, new: 1.0)
+
+
+def _blocked_inverted(q, k, v, block):
+    # canary-5bffcde9
+    return _blocked_running(
+        q, k, v, block, lambda old, new: np.where(old > -np.inf, np.exp(np.minimum(new - old, 300)), 0)
+    )
 
 
 def _arrays(rng, n, d):
@@ -323,20 +362,35 @@ def _arrays(rng, n, d):
     return tuple(np.array([[round(rng.gauss(0, 1.5), 2) for _ in range(d)] for _ in range(n)]) for _ in range(3))
 
 
+def _raise_scores(q, k, first=0):
+    """Set a column of q and of k so that the scores of the keys from `first` on lie some thousands above 0, and in every
+    other row below.
+    """
+    q[:, 0] = [60 * (-1) ** row for row in range(len(q))]
+    k[first:, 0] = 60 + 0.01 * k[first:, 0].round()
+    return q, k
+
+
 def _draw_blocked(rng):
-    """The last block is shorter, and the maximum of some row grows after the first block."""
+    """The last block is shorter, and the maximum of some row grows after the first block. In half of the draws the scores
+    of all keys, or of all after the first block, are too large (or too small) for an exponential.
+    """
     while True:
         block = rng.randrange(2, 5)
         q, k, v = _arrays(rng, block * rng.randrange(2, 4) + rng.randrange(1, block), rng.randrange(2, 5))
+        large = rng.choice([None, None, 0, block])
+        if large is not None:
+            q, k = _raise_scores(q, k, large)
         scores = q @ k.T / math.sqrt(q.shape[1])
         if (scores.max(1) - scores[:, :block].max(1)).max() > 1:
             return q, k, v, block
 
 
-def _public_blocked(n, d, block):
+def _public_blocked(n, d, block, large=False):
     import random
 
-    return (*_arrays(random.Random(n), n, d), block)
+    q, k, v = _arrays(random.Random(n), n, d)
+    return (*(_raise_scores(q, k) if large else (q, k)), v, block)
 
 
 # ---- q07.bytes -----------------------------------------------------------------------------------
@@ -398,7 +452,7 @@ CHECKS = [
         wrong={
             "scores only": (
                 _causal_scores_only,
-                "You counted one product. There are two: scores, and the values weighted by them.",
+                "Half of it: either one of the two products is missing (scores; values weighted by them), or the 2 of each multiply-add.",
             ),
             "one FLOP": (
                 _causal_one_flop,
@@ -488,6 +542,14 @@ CHECKS = [
                 _half_doubled,
                 "Nearly: n(n + 1)/2 pairs are (n + 1)/2 a token, not n/2. So the second number is a little less than double.",
             ),
+            "half of the square": (
+                _half_of_the_square,
+                "Nearly: n(n + 1)/2 pairs are (n + 1)/2 a token, not n/2. The second number is one too large.",
+            ),
+            "one FLOP a weight": (
+                _half_one_flop_a_weight,
+                "You counted a weight as 1 FLOP, and a pair in full. A token meets each weight in a multiply-add: 2 FLOPs.",
+            ),
         },
     ),
     Check(
@@ -498,6 +560,8 @@ CHECKS = [
             ([[[0.0, 1.0], [1.0, 2.0]], [[2.0, 3.0], [5.0, 7.0]]],),
             ([[[1.0], [4.0]], [[2.5, 0.5], [10.0, 20.0]], [[3.0], [-6.0]]],),
             ([[[990.0, 991.0], [1.0, 2.0]], [[1000.0, 998.5], [3.0, 5.0]]],),
+            ([[[-900.0], [1.0]], [[-899.0], [2.0]]],),
+            ([[[0.0], [1.0]], [[1000.0], [2.0]]],),
         ],
         generate=_draw_online,
         reference=_online,
@@ -537,12 +601,18 @@ CHECKS = [
         id="q07.blocked",
         points=4,
         signature="blocked_attention(q, k, v, block)",
-        public=[_public_blocked(8, 3, 2), _public_blocked(7, 2, 3), _public_blocked(9, 4, 4)],
+        public=[
+            _public_blocked(8, 3, 2),
+            _public_blocked(7, 2, 3),
+            _public_blocked(9, 4, 4),
+            _public_blocked(5, 2, 2, large=True),
+        ],
         generate=_draw_blocked,
         reference=_blocked,
         insight="Twice the block, half the passes over keys and values: the near memory buys traffic.",
         wrong={
             "not scaled": (_blocked_unscaled, "The scores are to be divided by √d, d being the width of a row of q."),
+            "scaled by d": (_blocked_scaled_by_d, "The scores are to be divided by √d, the square root, not by d."),
             "keys once": (
                 _blocked_keys_once,
                 "The result is right. But all keys and values pass by for *each* block of queries, not once.",
@@ -572,6 +642,7 @@ CHECKS = [
                 "The result is right. It has to be written to the far memory too, once.",
             ),
             "bytes": (_blocked_bytes, "The result is right. `moved` counts numbers, not bytes."),
+            "rows": (_blocked_rows, "The result is right. You counted rows. Each row holds d numbers."),
             "a softmax each": (
                 _blocked_by_piece,
                 "Each block of keys got a softmax of its own. One softmax runs over all keys: keep maximum, sum and weighted sum from block to block.",
@@ -579,6 +650,10 @@ CHECKS = [
             "no rescaling": (
                 _blocked_no_rescale,
                 "When the maximum grows, the sums so far must be multiplied by exp(old maximum − new maximum).",
+            ),
+            "inverted": (
+                _blocked_inverted,
+                "Your factor is upside down: it is exp(old maximum − new maximum), which is never above 1.",
             ),
         },
     ),

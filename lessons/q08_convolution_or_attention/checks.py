@@ -113,11 +113,12 @@ def _cost(layers, width, patch, side, tokens=None, pairs=4, rest=24, embedding=2
     return embedding * patches * 3 * patch**2 * width + inside
 
 
-def _first_side(layers, width, patch, flops_per_pixel, **faults):
+def _first_side(layers, width, patch, flops_per_pixel, *, extra=0, **faults):
+    """extra: FLOPs that are counted once and should not be."""
     # canary-39f8854d
     sides = range(-(-224 // patch) * patch, 4097, patch)
-    more = (side for side in sides if _cost(layers, width, patch, side, **faults) > flops_per_pixel * side**2)
-    return next(more, None)
+    costs = ((side, extra + _cost(layers, width, patch, side, **faults)) for side in sides)
+    return next((side for side, cost in costs if cost > flops_per_pixel * side**2), None)
 
 
 def _overtake(layers, width, patch, flops_per_pixel):
@@ -170,14 +171,45 @@ def _overtake_one_below(layers, width, patch, flops_per_pixel):
     return side if side is None else side - patch
 
 
+def _overtake_at_equal(layers, width, patch, flops_per_pixel):
+    # canary-6b1de07a
+    return _first_side(layers, width, patch, flops_per_pixel, extra=1)
+
+
+def _overtake_embedded_class_token(layers, width, patch, flops_per_pixel):
+    # canary-d83f52c4
+    return _first_side(layers, width, patch, flops_per_pixel, extra=6 * patch**2 * width)
+
+
+def _overtake_classifier(layers, width, patch, flops_per_pixel):
+    # canary-90ea47b3
+    return _first_side(layers, width, patch, flops_per_pixel, extra=2 * width * 1000)
+
+
+def _overtake_from_224(layers, width, patch, flops_per_pixel):
+    # canary-1c7f6e95
+    sides = range(224, 4097, patch)
+    return next((side for side in sides if _cost(layers, width, patch, side) > flops_per_pixel * side**2), None)
+
+
 def _draw_overtake(rng):
-    """A transformer that overtakes at `side` by less than a class token or half an embedding: a count without one is later."""
+    """An exact tie one step below the answer, so narrow that a token or half an embedding less is too late, and
+    anything more too early; the patch does not divide 224.
+    """
+    slips = (
+        _overtake_no_class_token,
+        _overtake_embedding_macs,
+        _overtake_at_equal,
+        _overtake_embedded_class_token,
+        _overtake_classifier,
+        _overtake_from_224,
+    )
     while True:
-        width, patch, layers = rng.choice([128, 192, 256, 320, 384]), rng.choice([14, 16, 28, 32]), rng.randrange(6, 25)
-        side = patch * rng.randrange(400 // patch + 1, 800 // patch)
-        drawn = layers, width, patch, int(_cost(layers, width, patch, side) / side**2) - 1
-        faults = (_overtake_no_class_token, _overtake_embedding_macs)
-        if _overtake(*drawn) == side and all(fault(*drawn) != side for fault in faults):
+        patch, width, layers = rng.choice([20, 24, 30, 36, 40, 48]), 8 * rng.randrange(8, 129), rng.randrange(4, 37)
+        side = patch * rng.randrange(224 // patch + 1, 800 // patch)
+        per_pixel, rest = divmod(_cost(layers, width, patch, side), side**2)
+        drawn = layers, width, patch, per_pixel
+        if rest == 0 and _overtake(*drawn) == side + patch and all(slip(*drawn) != side + patch for slip in slips):
             return drawn
 
 
@@ -241,7 +273,7 @@ CHECKS = [
         wrong={
             "depthwise only": (
                 _saving_depthwise_only,
-                "You left out the 1×1 convolution. Without it no channel would ever see another one, and it is the larger of the two steps.",
+                "You left out the 1×1 convolution. Without it no channel would ever see another one, and with many output channels it is the larger step.",
             ),
             "pointwise only": (
                 _saving_pointwise_only,
@@ -305,6 +337,10 @@ CHECKS = [
             (12, 384, 16, 300_000),
             (24, 384, 32, 92_552),
             (18, 384, 32, 71_873),
+            (15, 384, 24, 99_466),
+            (12, 192, 32, 16_741),
+            (12, 192, 16, 89_385),
+            (12, 192, 32, 158_993),
         ],
         generate=_draw_overtake,
         reference=_overtake,
@@ -341,7 +377,23 @@ CHECKS = [
             ),
             "one below": (
                 _overtake_one_below,
-                "One step too small: at this side the transformer still costs less, or the side is below 224.",
+                "One step too small: at this side the transformer does not cost more yet, or the side is below 224.",
+            ),
+            "at equal costs": (
+                _overtake_at_equal,
+                "You stop where the two cost the same. The transformer has to cost *more*: `>`, not `>=`.",
+            ),
+            "class token embedded": (
+                _overtake_embedded_class_token,
+                "You embed T tokens. The class token is learned, not cut from the image: the convolution has P places.",
+            ),
+            "classifier": (
+                _overtake_classifier,
+                "You added the classifier. It is left out of both.",
+            ),
+            "steps from 224": (
+                _overtake_from_224,
+                "Your sides start at 224, and 224 is not a multiple of every patch.",
             ),
         },
     ),

@@ -93,6 +93,13 @@ def _count_minus_one(a, b):
     return _count(a, b, empty=-1)
 
 
+def _count_cancelled(a, b):
+    # canary-6b41d0f9
+    counts = _count(a, b)
+    sums = sum(element != 0 for line in counts["product"] for element in line)
+    return counts | {"additions": counts["multiplications"] - sums}
+
+
 def _count_macs(a, b):
     # canary-0b6d93a8
     return _count(a, b) | {"dense": len(a) * len(b) * len(b[0])}
@@ -100,7 +107,7 @@ def _count_macs(a, b):
 
 def _draw_count(rng):
     """Small whole numbers, about half of them zero; a row without numbers; a zero on the right meets a number on the
-    left, so that every wrong count differs."""
+    left, and two products cancel, so that every wrong count differs."""
     m, k, n = (rng.randrange(3, 6) for _ in range(3))
     a, b = (
         [[rng.choice([0, rng.choice([-3, -2, -1, 1, 2, 3])]) for _ in range(columns)] for _ in range(rows)]
@@ -109,6 +116,8 @@ def _draw_count(rng):
     a[0] = [0] * k
     a[1] = [rng.choice([1, 2]) for _ in range(k)]
     b[0][0], b[1][0], b[0][1] = 0, 2, 3
+    for row, number in zip(b, [a[1][1], -a[1][0]] + [0] * (k - 2), strict=True):
+        row[2] = number  # a[1] times this column: two products, together 0
     return a, b
 
 
@@ -158,6 +167,18 @@ def _decode_line_macs(rows, share):
     return _decode(rows, share, line_macs=False)
 
 
+def _decode_one_factor(rows, share):
+    # canary-94ac27e3
+    return [_decode([row], share, sparsity=row["unit"] != "TMAC/s")[0] for row in rows]
+
+
+def _decode_halved_work(rows, share):
+    # canary-2fd85b16
+    return [
+        rate * (4 if row["work_unit"] == "GMAC" else 1) for row, rate in zip(rows, _decode(rows, share), strict=True)
+    ]
+
+
 def _decode_always_half(rows, share):
     # canary-a17c58d6
     return _decode(rows, share, always_half=True)
@@ -184,11 +205,14 @@ def _row(number, unit, with_sparsity, devices, work, work_unit):
     }
 
 
-# As printed: an H100 SXM, an A100 by its dense line, a pair of H100 NVL, a small accelerator in multiply-adds.
+# An H100 SXM, an A100 by its dense line, a pair of H100 NVL, a small accelerator in multiply-adds, one with a star, and
+# the two dies of an MI250X.
 _H100 = _row(1979, "TFLOPS", True, 1, 4.09, "GMAC")
 _A100 = _row(312, "TFLOPS", False, 1, 8.18, "GFLOP")
 _PAIR = _row(3958, "TFLOPS", True, 2, 35.1, "GFLOP")
 _SMALL = _row(4, "TMAC/s", False, 1, 0.3, "GMAC")
+_STARRED = _row(8, "TMAC/s", True, 1, 0.3, "GMAC")
+_DIES = _row(383, "TFLOPS", False, 2, 35.1, "GFLOP")
 
 
 def _draw_decode(rng):
@@ -198,6 +222,8 @@ def _draw_decode(rng):
         _row(rng.randrange(100, 4000), "TFLOPS", False, 1, round(rng.uniform(1, 60), 2), "GFLOP"),
         _row(rng.randrange(100, 4000), "TFLOPS", True, rng.choice([2, 8]), round(rng.uniform(1, 60), 2), "GFLOP"),
         _row(rng.randrange(1, 40), "TMAC/s", False, 1, round(rng.uniform(0.1, 2), 2), rng.choice(["GMAC", "GFLOP"])),
+        _row(rng.randrange(1, 40), "TMAC/s", True, 1, round(rng.uniform(0.1, 2), 2), rng.choice(["GMAC", "GFLOP"])),
+        _row(rng.randrange(100, 4000), "TFLOPS", False, rng.choice([2, 8]), round(rng.uniform(1, 60), 2), "GFLOP"),
     ]
     rng.shuffle(rows)
     return rows, round(rng.uniform(0.1, 0.9), 2)
@@ -237,6 +263,11 @@ def _budget_star_left(*arguments):
 def _budget_forward(*arguments):
     # canary-49d01f7c
     return _budget(*arguments, per_weight=2)
+
+
+def _budget_backward_once(*arguments):
+    # canary-b7136ce8
+    return _budget(*arguments, per_weight=4)
 
 
 def _budget_other_way(*arguments):
@@ -292,6 +323,7 @@ CHECKS = [
             ([[1, 2, 3], [4, 5, 6]], [[7, 8], [9, 10], [11, 12]]),
             ([[0, 2, 0, 1], [0, 0, 0, 0], [3, 1, 2, 1]], [[0, 1], [2, 0], [0, 3], [5, 0]]),
             ([[0, 3]], [[2], [0]]),
+            ([[1, 2], [3, 0]], [[2, 1], [-1, 0]]),
         ],
         generate=_draw_count,
         reference=_count_reference,
@@ -313,6 +345,10 @@ CHECKS = [
                 _count_minus_one,
                 "An element without products got −1 additions. It takes none.",
             ),
+            "cancelled": (
+                _count_cancelled,
+                "An element whose products cancel to 0 still needed its additions.",
+            ),
             "dense in MACs": (
                 _count_macs,
                 'The counts are right; "dense" is m·k·n here, the multiply-adds. It is asked in FLOP: twice that.',
@@ -323,7 +359,7 @@ CHECKS = [
         id="q08plus.decode-line",
         points=3,
         signature="images_per_second(rows, share)",
-        public=[([_H100], 1.0), ([_A100, _PAIR], 0.5), ([_SMALL, _H100, _A100], 0.4)],
+        public=[([_H100], 1.0), ([_A100, _PAIR], 0.5), ([_SMALL, _H100, _A100], 0.4), ([_STARRED, _DIES], 0.5)],
         generate=_draw_decode,
         reference=_decode_reference,
         insight="Three small words decide over a factor of eight: the unit of the line, its star, and the unit of the work.",
@@ -347,6 +383,14 @@ CHECKS = [
             "MAC/s for FLOP/s": (
                 _decode_line_macs,
                 "A line in TMAC/s counts multiply-adds: each is 2 FLOP.",
+            ),
+            "one factor of two": (
+                _decode_one_factor,
+                "A line can be in TMAC/s *and* have a star: both factors apply.",
+            ),
+            "work halved": (
+                _decode_halved_work,
+                "You halved the work for GMAC. A MAC is *two* FLOP: double it.",
             ),
             "always half": (
                 _decode_always_half,
@@ -389,6 +433,10 @@ CHECKS = [
             "forward only": (
                 _budget_forward,
                 "That is the forward pass alone, 2 FLOP for each weight and token. The backward pass costs twice as much again.",
+            ),
+            "backward once": (
+                _budget_backward_once,
+                "You counted the backward pass like the forward one. It has two products for each weight: 4 FLOP, 6 in all.",
             ),
             "the wrong way": (
                 _budget_other_way,

@@ -189,7 +189,10 @@ def test_a_slider_ends_where_the_model_does(open_cells):
         assert explorer.locator(".sentence").text_content() == ""
 
 
-@pytest.mark.parametrize("name", ["memory", "roofline", "streaming", "timeline", "waves"])
+@pytest.mark.parametrize(
+    "name",
+    ["attention", "datasheet", "flop_tree", "memory", "resolution", "roofline", "streaming", "timeline", "waves"],
+)
 def test_words_keep_apart_and_inside_at_the_first_drawing(open_cells, name):
     """Far below what is seen, where JupyterLab draws a cell before it puts it on the page, and words have no width."""
     above = (f"for n in range(60): print({n})" for n in range(4))

@@ -45,7 +45,8 @@ def test_a_lesson_has_slides_and_begins_with_one(notebooks, unit):
     kinds = [cell.metadata.slideshow.slide_type for cell in notebooks[unit].cells]
     assert kinds[0] == "slide"
     assert kinds.count("slide") >= 5
-    assert set(kinds) <= {"slide", "subslide", "fragment", "notes", "skip"}
+    assert set(kinds) <= {"slide", "subslide", "notes", "skip"}, "a fragment would share the page of the cell before it"
+    assert 20 <= len(kinds) - kinds.count("skip") <= 36, "20 minutes"
 
 
 def test_marked_or_not_is_part_of_what_the_build_makes(toy):

@@ -115,6 +115,18 @@ def test_a_diagnosis_needs_every_example():
     assert "You divided" not in result.message
 
 
+@pytest.mark.parametrize(("raises_at", "diagnosis"), [(5, "upside down"), (4, "upside down"), (3, None)])
+def test_three_answers_before_an_error_are_enough_for_a_diagnosis(unit, raises_at, diagnosis):
+    unit.hold(a_check(public=[(10, 4), (9, 2), (8, 3), (7, 5)]))
+    calls = []
+
+    def upside_down(flops, nbytes):
+        calls.append(nbytes)
+        return nbytes / flops if len(calls) < raises_at else 1 / 0
+
+    assert check("q99.intensity", upside_down).diagnosis == diagnosis
+
+
 @pytest.mark.parametrize(
     ("fn", "says"),
     [
@@ -224,6 +236,7 @@ def test_the_place_of_a_fault_in_a_structure(id, fn, says):
         (decimal.Decimal("2.5"), "should be a plain number, not Decimal: put `float(…)`"),
         (fractions.Fraction(5, 2), "should be a plain number, not Fraction: put `float(…)`"),
         ([2.5], "should be of type number, not list"),
+        ((2.5, 1.0), "should be of type number, not list or tuple"),
         (2.5 + 0j, "should be of type number, not complex"),
         (object, "should be of type number, not type: did you leave out the parentheses"),
         (len, "not builtin_function_or_method: did you leave out the parentheses of a call?"),

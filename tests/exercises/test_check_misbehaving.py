@@ -485,7 +485,7 @@ def nested(levels):
         ("q99.names", [["a"] * 10**6, "a"], "`result[0]` should be of type str, not list"),
         ("q99.mean", np.ones(10**7), "`result` should hold 3 values, not 10000000."),
         ("q99.mean", np.ones((3, 10**6)), "`result` holds far more than was asked for."),
-        ("q99.mean", np.ones((3, 10**3)), "`result[0]` should be of type number, not list."),
+        ("q99.mean", np.ones((3, 10**3)), "`result[0]` should be of type number, not list or tuple."),
         ("q99.table", dict.fromkeys(range(10**6)), "`result` holds far more than was asked for."),
         ("q99.names", "a" * 10**8, "should be of type list, not str"),
     ],

@@ -126,7 +126,7 @@ def test_without_a_recording(recordings):
     assert promised["additions"] == pytest.approx(512 * 3 * 2**28 * 2 / h100.memory_bandwidth)  # three streams
     assert promised["tiny GEMMs"] is None
     assert "H100, data sheet" in text
-    assert "sizes of their own, other than a processor's (bf16, 2·4096³ = 137 GFLOP each)" in last
+    assert "What runs there: bf16, 2·4096³ = 137 GFLOP each." in last
     assert "A dash stands" in last
 
 

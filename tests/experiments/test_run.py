@@ -129,6 +129,17 @@ def test_what_disturbed_a_run_is_said(kept_profile, nothing_built, monkeypatch):
     assert "last-level cache of this machine holds 268 MB" in text
 
 
+def test_nothing_disturbs_a_count(kept_profile, monkeypatch):
+    monkeypatch.setattr(machine.Clock, "used_by_others", lambda self: 0.35)
+    monkeypatch.setattr(machine, "last_level_cache", lambda: 256 * 2**20)
+    r = experiments.run("counted_matmul", on="cpu")
+    assert not r.disturbed
+    text = str(r) + str(r.compare())
+    assert "Not a time: how fast this machine is" in text
+    for word in ("Other programs", "last-level cache", "this machine's profile"):
+        assert word not in text
+
+
 def test_unknown_names():
     with pytest.raises(ValueError, match="Did you mean 'same_flops'"):
         experiments.run("sameflops")

@@ -198,6 +198,7 @@ EXPERIMENT = Experiment(
     question="How much memory is handed out, moment by moment, while a model trains?",
     columns=quantity_columns("bytes", "B", Column("point", "point of the step", "", "int", shown=False)),
     quantity="measured",
+    timed=False,
     cases=cases,
     table=rows_of_quantity,
     predict=predicted_by_case,

@@ -202,6 +202,7 @@ EXPERIMENT = Experiment(
         Column("share", "of 2·m·k·n", "×", "float"),
     ),
     quantity="measured",
+    timed=False,
     cases=cases,
     table=rows_of_quantity,
     predict=predicted_by_case,

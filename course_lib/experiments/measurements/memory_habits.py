@@ -1,4 +1,4 @@
-"""Pairs that compute the same and use memory differently: fresh results, blocks, order of access, number of threads."""
+"""Pairs that compute as much and use memory differently: fresh results, blocks, order of access, number of threads."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ BLOCK = 2**15  # numbers: 128 KiB, which an L2 cache holds
 SMALL = 2**16  # numbers of the addition that threads share
 CROWD = 8  # threads for each core that is there
 
-UNEQUAL = "The same sums, and not the same time: how memory is used decides"
+UNEQUAL = "As much to compute, and not the same time: how memory is used decides"
 FRESH = "The same addition takes {factor:.1f} times as long into new memory"
 
 
@@ -132,8 +132,8 @@ EXPERIMENT = Experiment(
     full_seconds=0.6,
     on_gpu="sixteen times as large, without the threads",
     method=(
-        "The two cases of a pair compute the same values; all are fp32. On a processor the first six run on one "
-        "thread, so that a pair differs in its use of memory only.",
+        "The two cases of a pair compute as much (the gathers pick other values); all are fp32. On a processor the "
+        "first six run on one thread, so that a pair differs in its use of memory only.",
         "Predicted are the bytes of main memory at the full bandwidth of all cores, with one line of 64 B (on a GPU a "
         "sector of 32 B) for each value that is gathered at random; neither the pages of new memory nor waiting "
         "threads are in it.",

@@ -1,4 +1,4 @@
-"""A dozen operations of deep learning placed on the measured roofline of this device."""
+"""Operations of deep learning placed on the measured roofline of this device."""
 
 from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments import calls, style
@@ -133,7 +133,7 @@ def plot(result):
 
 EXPERIMENT = Experiment(
     name="roofline_points",
-    question="Where do a dozen operations lie on the roofline of this machine?",
+    question="Where do operations of many intensities lie on the roofline of this machine?",
     columns=CASE_COLUMNS,
     quantity="measured",
     cases=cases,

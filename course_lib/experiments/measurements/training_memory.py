@@ -119,6 +119,7 @@ EXPERIMENT = Experiment(
     question="How much memory does one training step need, and what does each strategy save?",
     columns=quantity_columns("peak", "B", Column("weights", "weights", "B", "int")),
     quantity="measured",
+    timed=False,
     cases=cases,
     table=rows_of_quantity,
     predict=predicted_by_case,

@@ -12,6 +12,7 @@ MODELS = ("gpt2", "gpt2-xl", "gpt3-175b", "llama2-7b", "llama3-8b", "llama3-70b"
 PAIRS = {"all": "all pairs", "causal": "causal: half of the pairs"}
 LEAST, MOST = 128, 2**20  # tokens
 RIGHT = 10**6.4  # where the axis ends: the last point's share fits beside it
+ALIKE = 4  # percentage points; curves nearer than this look like one
 NAMED = 19  # the curve of the pass is named to the right of this place, under itself and so clear of the layers' curve
 
 
@@ -64,15 +65,16 @@ def attention_view(model: str, pairs: str, context: int) -> View:
     (whole, layers), (places, whole_curve, layers_curve) = shares(counted), curve(model, pairs)
     written = precision.nbytes(network.heads * context**2, "bf16")
     cache_bytes = int(memory.kv_cache(replace(network, context=MOST), batch=1, tokens=context, dtype="bf16"))
+    alike = max(b - a for a, b in zip(whole_curve, layers_curve, strict=True)) < ALIKE
     figure = Figure(
         title=_TITLE.format(share=whole, context=context),
         description=_WORDS.format(name=network.name, pairs=PAIRS[pairs], context=context, share=whole, layers=layers),
         x=Axis("context in tokens", "", 100, RIGHT, "log"),
         y=Axis("share of scores and values", "%", 0, 100),
         marks=(
-            Line(places, layers_curve, "layers only", label_at=16, dashed=True),
+            Line(places, layers_curve, "" if alike else "layers only", label_at=16, dashed=True),
             Line(places, whole_curve),
-            Label(2 * places[NAMED], whole_curve[NAMED] - 9, "whole pass"),
+            Label(2 * places[NAMED], whole_curve[NAMED] - 9, "whole pass" + ", and layers" * alike),
             Line((100, RIGHT), (50, 50), "half", label_at=0, dashed=True),
             Points((context,), (100 * whole,), (f"{whole:.0%}",), strong=True),
         ),

@@ -137,13 +137,17 @@ def memory_view(
     total, capacity = sum(parts.values()), target.memory_capacity
     most = _largest_batch(capacity - int(state), *work)
     verdict = "fits" if total <= capacity else "batch" if most else "never"
+    # as many digits as tell them apart: "16.0 of 16.0 GB does not fit" would be a riddle
+    digits = next(
+        (n for n in (3, 4, 5) if len({units.format_bytes(size, digits=n) for size in (total, capacity)}) > 1), 3
+    )
     values = {
         "model": model,
         "batch": batch,
         "seq": seq,
         "device": target.name,
-        "total": units.format_bytes(total),
-        "capacity": units.format_bytes(capacity),
+        "total": units.format_bytes(total, digits=digits),
+        "capacity": units.format_bytes(capacity, digits=digits),
         "most": most,
         "share": markup.number(100 * total / capacity),
     }

@@ -55,8 +55,8 @@ def view(model, steps, device, dtype) -> View:
         x=Axis("side of the image, pixels", "", STEP, MOST, "log"),
         y=Axis("FLOPs of an image", "FLOP", 1e7, 1e13, "log"),
         marks=(
-            *(Line(sides, curve(name), dashed=name.startswith("vit")) for name in MODELS),
-            Points([side] * len(others), list(others.values()), list(others)),
+            *(Line(sides, curve(name), name, dashed=name.startswith("vit")) for name in MODELS),
+            Points([side] * len(others), list(others.values()), [""] * len(others)),
             Points((side,), (at[model],), (model,), strong=True),
         ),
     )

@@ -53,12 +53,13 @@ def streaming_view(model: str, device: str, place: str, weight_dtype: str, token
     each = 2 * network.parameters(active=True).total / peak  # seconds of arithmetic for a token
     crossing = fetch / each
     step = max(fetch, tokens * each)
+    together = f"{tokens:,} token{'s' if tokens > 1 else ''}"
     span = [10.0**power for power in range(7)]
     low, high = 10 ** math.floor(math.log10(min(fetch, each))), 10 ** math.ceil(math.log10(max(fetch, each * MOST)))
     marks = [
         Line((1, MOST), (fetch, fetch), "fetching", label_at=0),
         Line(span, [each * many for many in span], "computing", label_at=1),
-        Points((tokens,), (step,), (f"{tokens:,} tokens",), strong=True),
+        Points((tokens,), (step,), (together,), strong=True),
     ]
     if crossing < MOST:
         marks.append(Line((crossing, crossing), (low, fetch), dashed=True))
@@ -67,7 +68,7 @@ def streaming_view(model: str, device: str, place: str, weight_dtype: str, token
     idle = 1 - tokens * each / step
     text = f"{network.name} on {processor.name}, weights from {PLACES[place]}"
     figure = Figure(
-        title=f"A step of {tokens:,} tokens waits for {waits}: {units.format_seconds(step)}",
+        title=f"A step of {together} waits for {waits}: {units.format_seconds(step)}",
         description=f"{text}. Fetching takes {units.format_seconds(fetch)} whatever the tokens, computing grows with "
         f"them; they are equal at {crossing:,.0f} tokens.",
         x=Axis("tokens that share a fetched weight", "", 1, MOST, "log"),
@@ -91,6 +92,6 @@ def streaming_view(model: str, device: str, place: str, weight_dtype: str, token
 NOTES = (
     "Every weight is fetched once a step, while the one before computes; fetching and computing overlap perfectly.",
     "2 FLOP a weight and token, at the dense bf16 peak; experts that no token chooses are fetched and not computed.",
-    "Left out: the keys, values and activations, and the look-up of the embedding.",
+    "The embedding counts as a weight like any other. Left out: the keys, values and activations.",
     "Rates are data sheets' and buses' limits: the flash of a drive and pageable memory are slower.",
 )

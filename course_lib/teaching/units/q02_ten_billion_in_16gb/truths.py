@@ -10,8 +10,10 @@ PARAMETERS = 10_000_000_000
 CARD = 16e9  # bytes
 
 
-def how_many_cards(billions: int, gigabytes: int, weights: int, grads: int, eight: int, twelve: int) -> int:
-    """The last four are wrong answers that the card's slips name."""
+def how_many_cards(
+    billions: int, gigabytes: int, weights: int, grads: int, eight: int, twelve: int, eighteen: int, twenty: int
+) -> int:
+    """From `weights` on they are wrong answers that the card's slips name."""
     return ceil(int(memory.model_state(billions * 1e9, "mixed-adamw")) / (gigabytes * 1e9))
 
 

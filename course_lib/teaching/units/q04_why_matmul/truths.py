@@ -30,8 +30,8 @@ def biggest_step() -> str:
     return max(steps, key=lambda key: rates[steps[key][1]] / rates[steps[key][0]])
 
 
-def one_more_row(m, n, by_tiles) -> float:
-    """by_tiles is the ratio of the tiles, a slip of the card; it is not used."""
+def one_more_row(m, n, across, by_tiles) -> float:
+    """across (tiles in a row of tiles) and by_tiles (ratio of the tiles, a slip) are for the card's texts; not used."""
     before, after = (multiprocessors.waves(rows, n, tile_m=128, tile_n=256, device=H100).waves for rows in (m, m + 1))
     return after / before
 

@@ -2,25 +2,35 @@
 
 from statistics import mean
 
+from course_lib import experiments
 from course_lib.accounting import flops, models
-from course_lib.experiments import image_nets
+from course_lib.experiments import image_nets, machine
 from course_lib.experiments.bench import Bench
 from course_lib.experiments.measurements import convolution_kinds, data_hunger
 from course_lib.experiments.timing import measure
 
+RECORDED = "amd-epyc-2-cores"  # the processor on which this project recorded its experiments
+
 
 def mobilenet() -> str:
-    """Times both models in turns, images in rows first, and takes the best of each: the choice that holds the ratio."""
+    """The choice that holds the ratio of both times: the best of each, timed in turns, images in rows first.
+
+    Where other programs used the processor meanwhile, the recorded ratio decides.
+    """
     import torch
 
-    bench = Bench.on_device(torch, "cpu")
+    bench, before = Bench.on_device(torch, "cpu"), machine.Clock.now()
     runs = {name: image_nets.build(bench, models.load(name), 224) for name in ("resnet-50", "mobilenet-v2")}
     times = {name: [] for name in runs}
     with torch.inference_mode():
         for _ in range(4):
             for name, run in runs.items():
                 times[name] += measure(run, seconds=0.02, at_least=1).values
-    ratio = min(times["resnet-50"]) / min(times["mobilenet-v2"])
+    best = {name: min(values) for name, values in times.items()}
+    if (before.used_by_others() or 0.0) > machine.BUSY:
+        recorded = experiments.load("image_models", RECORDED).measured
+        best = {name: recorded[f"{name}, NCHW"] for name in runs}
+    ratio = best["resnet-50"] / best["mobilenet-v2"]
     return "more" if ratio > 17 else "as-flops" if ratio > 11 else "less" if ratio > 3 else "hardly"
 
 

@@ -83,7 +83,7 @@ def s003_10() -> Verdict:
         estimates[name] = {
             "GPUs for a month": seconds / (days * 86400),
             "days on 1,024 GPUs": seconds / 1024 / 86400,
-            "million dollars": economics.cost(price_per_hour=price, seconds=seconds) / 1e6,
+            "thousand dollars": economics.cost(price_per_hour=price, seconds=seconds) / 1e3,
         }
     evidence = {
         what: f"{value:,.1f} with the 2, {estimates['without'][what]:,.1f} without"
