@@ -102,7 +102,7 @@ function along(corners) {
   return corners.slice(1).flatMap(([toX, toY], i) => {
     const [px, py] = corners[i], steps = Math.min(Math.ceil(Math.hypot(toX - px, toY - py) / 6), WIDTH);
     return Array.from({ length: steps }, (_, n) => [px + ((toX - px) * n) / steps, py + ((toY - py) * n) / steps]);
-  }).map(([px, py]) => ({ left: px - 3, right: px + 3, top: py - 3, bottom: py + 3, weight: 0.5 }));
+  }).map(([px, py]) => ({ left: px - 3, right: px + 3, top: py - 3, bottom: py + 3, weight: 0.15, line: true }));
 }
 
 // Put each text where it covers least of points, of texts already there and of lines, and never outside the box.
@@ -119,7 +119,8 @@ function place(group, words, targets, lines) {
       const top = Math.min(Math.max(middle - 8, BOX.top - 10), BOX.bottom - 17);
       return { left, right: left + width, top, bottom: top + 16 };
     });
-    const others = taken.filter(({ px, py }) => px !== word.px || py !== word.py); // its own point is no obstacle
+    // its own point is no obstacle; nor are lines for words with a place of their own, which may be a box of lines
+    const others = taken.filter(({ px, py, line }) => (px !== word.px || py !== word.py) && !(line && word.rank === 3));
     const cost = boxes.map((box, n) => others.reduce((sum, other) => sum + other.weight * overlap(box, other), n < 6 ? 0 : FAR));
     const best = boxes[cost.indexOf(Math.min(...cost))];
     node.setAttribute("x", best.left);

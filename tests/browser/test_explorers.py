@@ -198,7 +198,7 @@ def test_words_keep_apart_and_inside_at_the_first_drawing(open_cells, name):
     above = (f"for n in range(60): print({n})" for n in range(4))
     opened = open_cells(*above, f"from course_lib import explore\nexplore.{name}()")
     picture = opened.show(".course-explorer svg[role=img]")
-    picture.locator(".label").first.wait_for()
+    picture.locator(".label, .note").first.wait_for()
     opened.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     assert picture.evaluate(CLASHES) == []
     ends = picture.evaluate(

@@ -74,7 +74,7 @@ def attention_view(model: str, pairs: str, context: int) -> View:
         marks=(
             Line(places, layers_curve, "" if alike else "layers only", label_at=16, dashed=True),
             Line(places, whole_curve),
-            Label(2 * places[NAMED], whole_curve[NAMED] - 9, "whole pass" + ", and layers" * alike),
+            Label((4 if alike else 2) * places[NAMED], whole_curve[NAMED] - 9, "whole pass" + ", and layers" * alike),
             Line((100, RIGHT), (50, 50), "half", label_at=0, dashed=True),
             Points((context,), (100 * whole,), (f"{whole:.0%}",), strong=True),
         ),

@@ -5,11 +5,12 @@ from functools import cache
 from course_lib.accounting import flops, hardware, models, operations, roofline, units
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.plots import Axis, Figure, Line, Points
+from course_lib.teaching.plots import Axis, Figure, Label, Line, Points
 
 MODELS = ("resnet-50", "mobilenet-v2", "vit-b16", "vit-ti16")
 DEVICES = ("a100-40-sxm", "h100-sxm", "h200-sxm")
 STEP, MOST = 32, 1536  # pixels: every side that these strides and patches divide
+RIGHT = 2.1 * MOST  # where the axis ends: the names of the lines stand beside their ends
 
 
 def resolution(model="resnet-50", steps=7, device="h100-sxm", dtype="bf16"):
@@ -52,12 +53,13 @@ def view(model, steps, device, dtype) -> View:
     figure = Figure(
         title=_TITLE.format(side=side, factor=at["vit-ti16"] / at["resnet-50"]),
         description=_DESCRIPTION.format(side=side, listed=listed),
-        x=Axis("side of the image, pixels", "", STEP, MOST, "log"),
+        x=Axis("side of the image, pixels", "", STEP, RIGHT, "log"),
         y=Axis("FLOPs of an image", "FLOP", 1e7, 1e13, "log"),
         marks=(
-            *(Line(sides, curve(name), name, dashed=name.startswith("vit")) for name in MODELS),
+            *(Line(sides, curve(name), dashed=name.startswith("vit")) for name in MODELS),
+            *(Label(1.46 * MOST, height, name) for name, height in _names_at().items()),
             Points([side] * len(others), list(others.values()), [""] * len(others)),
-            Points((side,), (at[model],), (model,), strong=True),
+            Points((side,), (at[model],), ("",), strong=True),
         ),
     )
     readout = {name: units.format_si(amount, "FLOP") for name, amount in at.items()}
@@ -68,6 +70,15 @@ def view(model, steps, device, dtype) -> View:
         f"{model}: calls": f"{len(ops)}",
     }
     return View(figure, readout, NOTES)
+
+
+@cache
+def _names_at() -> dict[str, float]:
+    """Where on the axis of FLOPs each name stands, beside the end of its line and clear of the name below it."""
+    heights: dict[str, float] = {}
+    for name in sorted(MODELS, key=lambda name: curve(name)[-1]):
+        heights[name] = max(curve(name)[-1], 2.2 * max(heights.values(), default=0))
+    return heights
 
 
 _TITLE = "{side} × {side}: vit-ti16 has {factor:.2f} × the FLOPs of resnet-50"
