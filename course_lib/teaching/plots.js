@@ -55,7 +55,8 @@ const MARKS = {
       else add(above, "circle", { class: "point", cx: px, cy: py, r: 5 });
     }
     const [kind, rank] = mark.strong ? ["label strong", 0] : ["label", 2];
-    return { targets, words: targets.map(({ px, py }, i) => ({ text: mark.labels[i], kind, rank, px, py, away: 9 })) };
+    const words = targets.map(({ px, py }, i) => ({ text: mark.labels[i], kind, rank, px, py, away: 9 }));
+    return { targets, words: words.filter(({ text }) => text) };
   },
   bars({ shapes }, mark, x, y) {
     const width = 0.6 * (x(1) - x(0));
