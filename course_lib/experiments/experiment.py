@@ -98,8 +98,7 @@ class Experiment:
     cases(device, quick): what is timed on a device of that kind; the quick cases come back from full too, timed longer.
     table(cases, timings, device): rows of typed values for the cases that were timed. predict(cases, device): case of
     the comparison -> predicted value, or None where it cannot be told. quantity: the column that was measured and is
-    compared. timed: whether that column depends on the clock; bytes and counts do not, so nothing that runs beside them
-    disturbs them.
+    compared. timed: whether any column is a time or a rate; what runs beside them does not disturb bytes and counts.
     """
 
     name: str

@@ -54,7 +54,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Points:
-    """Points with a name each; `strong` ones are large diamonds, the others hollow circles."""
+    """Points with a name each, "" for none; `strong` ones are large diamonds, the others hollow circles."""
 
     x: Sequence[float]
     y: Sequence[float]
