@@ -129,10 +129,10 @@ def _build(arguments) -> int:
 
 def _checkout(command: str):
     """The folder of the repository that this library was installed from."""
-    from pathlib import Path
+    from course_lib import units
 
-    checkout = Path(__file__).resolve().parent.parent
-    if not (checkout / "tools" / "build.py").is_file():
+    checkout = units.checkout()
+    if checkout is None:
         raise ValueError(
             f"this is an installed course without its sources; {command} works in a checkout of the repository only."
         )

@@ -10,7 +10,6 @@ Storey above `accounting`; torch is imported inside functions only.
 from course_lib.experiments.comparison import Comparison
 from course_lib.experiments.errors import Unavailable
 from course_lib.experiments.recording import load, recorded
-from course_lib.experiments.registry import NAMES
 from course_lib.experiments.result import Column, Result
 
 __all__ = ["Column", "Comparison", "Result", "Unavailable", "doctor", "here", "load", "names", "recorded", "run"]
@@ -18,7 +17,9 @@ __all__ = ["Column", "Comparison", "Result", "Unavailable", "doctor", "here", "l
 
 def names() -> tuple[str, ...]:
     """The experiments that there are."""
-    return NAMES
+    from course_lib.experiments import registry
+
+    return registry.names()
 
 
 def run(name: str, on: str = "auto", quick: bool = True) -> Result:

@@ -3,7 +3,8 @@
 import html
 from collections.abc import Mapping, Sequence
 
-from course_lib.teaching import answer_html, answers, markup, units
+from course_lib import units
+from course_lib.teaching import answer_html, answers, markup
 from course_lib.teaching.card_texts import Card, read_card
 from course_lib.teaching.static import Static, notice
 

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from course_lib.units.q06_why_count_flops import waterfall
+
 from course_lib import experiments
 from course_lib.accounting import economics, flops, hardware, inference, models, multiprocessors, roofline
-from course_lib.experiments import waterfall
 from course_lib.teaching.verdict import Verdict
 
 A100 = "a100-40-sxm"

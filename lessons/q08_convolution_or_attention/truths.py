@@ -2,11 +2,12 @@
 
 from statistics import mean
 
+from course_lib.units.q08_convolution_or_attention.experiments import convolution_kinds, data_hunger
+
 from course_lib import experiments
 from course_lib.accounting import flops, models
 from course_lib.experiments import image_nets, machine
 from course_lib.experiments.bench import Bench
-from course_lib.experiments.measurements import convolution_kinds, data_hunger
 from course_lib.experiments.timing import measure
 
 RECORDED = "amd-epyc-2-cores"  # the processor on which this project recorded its experiments

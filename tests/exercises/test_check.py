@@ -10,7 +10,8 @@ import re
 import numpy as np
 import pytest
 
-from course_lib.teaching import record, units
+from course_lib import units
+from course_lib.teaching import record
 from course_lib.teaching.check import check, public_cases
 from tests.exercises.toy_checks import CHECKS, a_check
 

@@ -1,35 +1,31 @@
 """The experiments of Q4 and Q6 to Q8+, against instrumented runs of the very calls that are timed."""
 
-import importlib
 import math
 import time
 from types import SimpleNamespace
 
 import pytest
 import torch
+from course_lib.units.q04_why_matmul.experiments import elementwise_vs_matmul, matmul_sweep
+from course_lib.units.q06_why_count_flops.experiments import mfu, train_step_waterfall
+from course_lib.units.q07_attention_is_quadratic.experiments import attention_scaling, softmax_variants
+from course_lib.units.q08_convolution_or_attention.experiments import (
+    conv_vs_attention,
+    convolution_kinds,
+    im2col,
+    image_models,
+    network_search,
+)
+from course_lib.units.q08plus_why_times_two.experiments import counted_matmul
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
 from course_lib.accounting import flops, hardware, models, precision
-from course_lib.experiments import experiment, tiny_gpt
+from course_lib.experiments import experiment, registry, tiny_gpt
 from course_lib.experiments.bench import Bench
-from course_lib.experiments.measurements import (
-    attention_scaling,
-    conv_vs_attention,
-    convolution_kinds,
-    counted_matmul,
-    elementwise_vs_matmul,
-    gemm_ladder,
-    im2col,
-    image_models,
-    matmul_sweep,
-    mfu,
-    network_search,
-    softmax_variants,
-    train_step_waterfall,
-)
+from course_lib.experiments.measurements import gemm_ladder
 from course_lib.experiments.result import Result
 
 CPU = hardware.Device("x", "x", "cpu", {"fp32": 2e11, "bf16": 8e11}, 4e10, 10**10, 1e-6)
@@ -52,12 +48,8 @@ NAMES = (
 )
 
 
-def of(name):
-    return importlib.import_module(f"course_lib.experiments.measurements.{name}").EXPERIMENT
-
-
 def cases(name, device=CPU, quick=True):
-    return {case.name: case for case in of(name).cases(device, quick)}
+    return {case.name: case for case in registry.get(name).cases(device, quick)}
 
 
 @pytest.fixture
@@ -107,11 +99,11 @@ def product_flops(call):
 @pytest.mark.parametrize("device", [CPU, GPU, OLD_GPU], ids=lambda device: device.id)
 def test_cases_and_predictions_exist_for_every_device(name, device):
     quick, full = cases(name, device), cases(name, device, quick=False)
-    assert len(quick) == len(of(name).cases(device, True)), "names are unique"
+    assert len(quick) == len(registry.get(name).cases(device, True)), "names are unique"
     assert all(full[case].ops == quick[case].ops for case in quick)
     for chosen in (quick, full):
         assert {op.dtype for case in chosen.values() for op in case.ops} <= set(device.peaks)
-        predicted = of(name).predict(tuple(chosen.values()), device)
+        predicted = registry.get(name).predict(tuple(chosen.values()), device)
         told = [value for value in predicted.values() if value is not None]
         assert told
         assert all(math.isfinite(value) and value > 0 for value in told)
@@ -128,14 +120,14 @@ def test_a_quick_run(name, kept_profile, timed_once, capfd):
     assert set(r.prediction) == {row["case"] for row in r.rows}
     assert all(row["predicted"] == r.prediction[row["case"]] for row in r.rows)
     assert all(row["q1"] <= row["measured"] <= row["q3"] for row in r.rows)
-    figure = of(name).plot(r)
+    figure = registry.get(name).plot(r)
     assert all(row["case"].split(": ")[-1] in figure.alt for row in r.rows)
 
 
 @pytest.mark.parametrize("name", ["matmul_sweep", "gemm_ladder"])
 def test_rates_are_flops_over_the_time_of_the_whole_case(name, kept_profile, nothing_timed):
     r = experiment.run(of(name), on="cpu")
-    for case in of(name).cases(CPU, True):
+    for case in registry.get(name).cases(CPU, True):
         seconds = 2e-3 / case.share
         assert r[case.name]["measured"] == pytest.approx(case.flops / seconds)
         assert r[case.name]["q3"] == pytest.approx(case.flops / (1.5e-3 / case.share))

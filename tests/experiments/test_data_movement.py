@@ -11,17 +11,12 @@ import time
 from dataclasses import replace
 
 import pytest
+from course_lib.units.q01_memory_wall.experiments import stride_access
 
 from course_lib.accounting import hardware
 from course_lib.experiments import Result, Unavailable, charts, experiment, recording, timing
 from course_lib.experiments.bench import Bench
-from course_lib.experiments.measurements import (
-    bandwidth_staircase,
-    disk_stream,
-    host_to_device,
-    pointer_chase,
-    stride_access,
-)
+from course_lib.experiments.measurements import bandwidth_staircase, disk_stream, host_to_device, pointer_chase
 
 from .example import GPU
 

@@ -3,12 +3,19 @@
 from dataclasses import replace
 
 import pytest
+from course_lib.units.q06_why_count_flops.experiments.train_step_waterfall import (
+    CLASSES,
+    LARGE,
+    SMALL,
+    Step,
+    gpt,
+    step_ops,
+)
 
 from course_lib import experiments
 from course_lib.accounting import flops
 from course_lib.experiments import waterfall
 from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.measurements.train_step_waterfall import CLASSES, LARGE, SMALL, Step, gpt, step_ops
 from tests.experiments.test_arithmetic import CPU
 
 

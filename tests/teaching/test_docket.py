@@ -2,8 +2,8 @@
 
 from html.parser import HTMLParser
 
-from course_lib import card, verdicts
-from course_lib.teaching import answers, units
+from course_lib import card, units, verdicts
+from course_lib.teaching import answers
 
 
 class Rows(HTMLParser):
