@@ -6,7 +6,7 @@ Each function times for about its `budget` in seconds and writes what it found t
 import contextlib
 from collections.abc import Callable
 
-from course_lib.experiments import calibration, timing
+from course_lib.experiments import timing
 from course_lib.experiments.bench import Bench
 from course_lib.experiments.errors import Unavailable
 
@@ -114,7 +114,7 @@ def functions(bench: Bench, budget: float, raw: dict) -> None:
         "layer norm": lambda: torch.nn.functional.layer_norm(x, (width,)),
     }
     seconds = budget / len(calls)
-    with calibration.single_thread(torch):
+    with timing.single_thread(torch):
         raw["functions"] = {
             name: record(timed(call, seconds=seconds, at_least=3), rows * width) for name, call in calls.items()
         }
@@ -160,7 +160,7 @@ def latency(bench: Bench, budget: float, raw: dict) -> None:
         except Unavailable as reason:
             raw["latency"] = {"unavailable": str(reason)}
             return
-        with calibration.single_thread(bench.torch):
+        with timing.single_thread(bench.torch):
             repeats = timed(chase, seconds=budget / len(sizes), at_least=3)
         raw["latency"][str(size)] = record(repeats.scaled(1 / pointer_chase.HOPS))
 
@@ -176,7 +176,7 @@ def fresh_allocation(bench: Bench, budget: float, raw: dict) -> None:
     for size in sizes:
         x, out = bench.random(size // 4), bench.empty(size // 4)
         seconds = budget / len(sizes) / 2
-        with calibration.single_thread(bench.torch):
+        with timing.single_thread(bench.torch):
             raw["fresh_allocation"][str(size)] = {
                 "new result": record(timed(x.clone, seconds=seconds, at_least=3), size),
                 "out=": record(timed(lambda x=x, out=out: out.copy_(x), seconds=seconds, at_least=3), size),
@@ -276,12 +276,3 @@ def disk(bench: Bench, budget: float, raw: dict) -> None:
         return
     repeats = timing.Repeats(tuple(size / rate for rate in rates))
     raw["disk"] = {"file_bytes": size, "cold": cold, **record(repeats, size)}
-
-
-def one_thread(bench: Bench, budget: float, raw: dict) -> None:
-    """What `predictor.Predictor` is calibrated on."""
-    raw["one_thread"] = {
-        "dtype": "fp32",
-        "clock": calibration.CLOCK,
-        "operations": list(calibration.run(bench, budget)),
-    }

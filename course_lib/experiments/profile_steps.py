@@ -1,7 +1,7 @@
 """What the profile measures, step by step. Each step times for about its budget and writes what it found to `raw`
 (`profile_parts` says how).
 
-The budgets of a full profile of a processor add up to about 12 s; warming up, making tensors, and calls that are longer
+The budgets of a full profile of a processor add up to about 8 s; warming up, making tensors, and calls that are longer
 than their budget make it less than 20 s on two cores. A quick profile takes the first three kinds of steps only.
 """
 
@@ -24,7 +24,6 @@ FULL = {
         "functions",
         "latency",
         "disk",
-        "one_thread",
     ),
     "cuda": (
         "levels",
@@ -93,7 +92,6 @@ def steps(torch, on: str, quick: bool, raw: dict) -> list[Step]:
     ]
     if on == "cpu":
         found.append(step("disk", 0.2, parts.disk))
-        found.append(step("one thread, for the predictor", 4.0, parts.one_thread))
     else:
         found.append(step("launches", 0.2, parts.launch))
         found.append(step("copies over PCIe", 0.4, parts.pcie))

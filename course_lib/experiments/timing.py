@@ -6,6 +6,7 @@ one block gives one repeat. The garbage collector is off inside a block. Nothing
 reported are the median and the quartiles.
 """
 
+import contextlib
 import statistics
 import timeit
 from collections.abc import Callable, Sequence
@@ -76,6 +77,17 @@ def measure(call: Callable[[], object], *, seconds: float, at_least: int = 5) ->
     except KeyboardInterrupt:
         return Repeats(tuple(kept), interrupted=True)
     return Repeats(tuple(kept))
+
+
+@contextlib.contextmanager
+def single_thread(torch):
+    """torch on one thread for the length of a with-block."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _cost(clock: Callable[[], float]) -> float:

@@ -4,6 +4,7 @@ import time
 
 import numpy
 import pytest
+import torch
 
 from course_lib.experiments import timing
 from course_lib.experiments.errors import Unavailable
@@ -112,3 +113,11 @@ def test_an_accelerator_is_synchronised_before_the_clock_is_read(monkeypatch):
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
     monkeypatch.setattr(torch.accelerator, "synchronize", synchronise)
     assert timing.measure(launch, seconds=0.05).median >= 0.005
+
+
+def test_one_thread_for_a_block_and_the_threads_come_back():
+    before = torch.get_num_threads()
+    with pytest.raises(KeyError), timing.single_thread(torch):
+        assert torch.get_num_threads() == 1
+        raise KeyError
+    assert torch.get_num_threads() == before
