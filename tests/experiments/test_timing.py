@@ -7,8 +7,8 @@ import numpy
 import pytest
 import torch
 
-from course_lib.experiments import timing
-from course_lib.experiments.errors import Unavailable
+from course_lib.experiments.running import timing
+from course_lib.experiments.running.errors import Unavailable
 
 
 @pytest.mark.parametrize("values", [[3.0], [1.0, 2.0], [5.0, 1.0, 4.0], [0.1 * (i * 7 % 11) for i in range(23)]])
