@@ -119,7 +119,7 @@ def lab_page():
     """(tools, a running JupyterLab on a fresh learner's copy, a browser page)."""
     from playwright.sync_api import sync_playwright
 
-    from course_lib.teaching import my_course
+    from course_lib.teaching.lab import my_course
 
     tools = browser_tools()
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
@@ -211,10 +211,9 @@ def reveals(tools, lab, page) -> None:
 
 def kernel() -> None:
     """What of a step is Python's: the view, and the whole answer but for the sending."""
-    from course_lib.units.q02_ten_billion_in_16gb import explorer
-
     from course_lib import explore
     from course_lib.teaching.explore.roofline_explorer import roofline_view
+    from course_lib.units.q02_ten_billion_in_16gb import explorer
 
     for name, view, show, moved in (
         ("roofline", roofline_view, explore.roofline, "m"),

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import nbformat
 
-from course_lib.teaching.check import public_cases
+from course_lib.teaching.checks.check import public_cases
 from tools.freshness import changed, made_from
 from tools.lint import SECRET, lint
 from tools.outputs import HOW, images_without_words

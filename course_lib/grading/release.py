@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 from course_lib.grading.leak import leaks, secrets
-from course_lib.grading.texts import RELEASE
+from course_lib.grading.wording import RELEASE
 
 FOLDERS = ("notebooks", "exercises")
 FILES = ("LICENSE", "LICENSE-TEXT")

@@ -1,11 +1,10 @@
 """The truth of each prediction card of Q1, computed when a learner reveals it."""
 
-from course_lib.units.q01_memory_wall.experiments import memory_habits
-from course_lib.units.q01_memory_wall.experiments.stride_access import LINE, lines_touched
-
 from course_lib import experiments
 from course_lib.accounting import hardware, models, precision
 from course_lib.experiments.measurements import bandwidth_staircase
+from course_lib.units.q01_memory_wall.experiments import memory_habits
+from course_lib.units.q01_memory_wall.experiments.stride_access import LINE, lines_touched
 
 LENGTH = 67_108_864  # fp32 numbers of the first card
 
@@ -41,8 +40,8 @@ def largest_on_chip() -> str:
 
 def new_result() -> str:
     """Times the addition both ways, in turns, and takes the best of each."""
-    from course_lib.experiments.bench import Bench
-    from course_lib.experiments.timing import need_torch
+    from course_lib.experiments.running.bench import Bench
+    from course_lib.experiments.running.timing import need_torch
 
     bench = Bench.on_device(need_torch(), "cpu")
     here = {case.name: case for case in memory_habits.cases(experiments.here("cpu"), True)}

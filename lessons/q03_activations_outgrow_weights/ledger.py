@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from course_lib.units.q03_activations_outgrow_weights.experiments import saved_tensors
-
 from course_lib.accounting import units
-from course_lib.experiments import tiny_gpt
-from course_lib.experiments.bench import Bench
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.experiments.running.bench import Bench
+from course_lib.units.q03_activations_outgrow_weights.experiments import saved_tensors
 
 WEIGHT = "a weight"
 AGAIN = "kept already by {first}"

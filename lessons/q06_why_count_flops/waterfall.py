@@ -11,11 +11,10 @@ FLOPs would have taken at the peak: a sum over the classes of the profile, so no
 
 from collections.abc import Mapping
 
+from course_lib.experiments.running.errors import Unavailable
+from course_lib.figures import charts, figure, style
+from course_lib.figures.tabular import quantity
 from course_lib.units.q06_why_count_flops.experiments.train_step_waterfall import CLASSES, LARGE
-
-from course_lib.experiments import charts, figure, style
-from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.table import quantity
 
 USED = "model FLOPs"
 LOST = {

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from course_lib import units
-from course_lib.teaching import record
-from course_lib.teaching.check import check, public_cases
+from course_lib.teaching.checks.check import check, public_cases
+from course_lib.teaching.record import record
 from tests.exercises.toy_checks import CHECKS, a_check
 
 torch = pytest.importorskip("torch")

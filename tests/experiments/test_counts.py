@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 import torch
-from course_lib.units.q05_flops_are_not_time.experiments.ten_times_flops import PAIRS
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib.accounting import hardware
 from course_lib.experiments import registry
-from course_lib.experiments.bench import Bench
+from course_lib.experiments.running.bench import Bench
+from course_lib.units.q05_flops_are_not_time.experiments.ten_times_flops import PAIRS
 
 CPU = hardware.Device("x", "x", "cpu", {"fp32": 2e11, "bf16": 8e11}, 4e10, 10**10, 1e-6)
 GPU = hardware.load("h100-sxm")

@@ -3,6 +3,11 @@
 from dataclasses import replace
 
 import pytest
+
+from course_lib import experiments
+from course_lib.accounting import flops
+from course_lib.experiments.measurements import waterfall
+from course_lib.experiments.running.errors import Unavailable
 from course_lib.units.q06_why_count_flops.experiments.train_step_waterfall import (
     CLASSES,
     LARGE,
@@ -11,11 +16,6 @@ from course_lib.units.q06_why_count_flops.experiments.train_step_waterfall impor
     gpt,
     step_ops,
 )
-
-from course_lib import experiments
-from course_lib.accounting import flops
-from course_lib.experiments import waterfall
-from course_lib.experiments.errors import Unavailable
 from tests.experiments.test_arithmetic import CPU
 
 

@@ -3,7 +3,7 @@
 from html.parser import HTMLParser
 
 from course_lib import card, units, verdicts
-from course_lib.teaching import answers
+from course_lib.teaching.cards import answers
 
 
 class Rows(HTMLParser):

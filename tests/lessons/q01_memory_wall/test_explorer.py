@@ -1,6 +1,7 @@
 """Where the weights live: the crossing is the device's peak over the rate of the place, whatever the model."""
 
 import pytest
+
 from course_lib.units.q01_memory_wall import explorer
 
 

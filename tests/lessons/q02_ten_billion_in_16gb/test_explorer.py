@@ -1,11 +1,11 @@
 """The memory planner: its bytes against the calculators and against sums by hand, its verdict against its numbers."""
 
 import pytest
-from course_lib.units.q02_ten_billion_in_16gb import explorer
-from course_lib.units.q02_ten_billion_in_16gb.explorer import MAX_BATCH, memory_view
 
 from course_lib.accounting import hardware, memory, models
-from course_lib.teaching.plots import Stack
+from course_lib.figures.plots import Stack
+from course_lib.units.q02_ten_billion_in_16gb import explorer
+from course_lib.units.q02_ten_billion_in_16gb.explorer import MAX_BATCH, memory_view
 
 GPT2 = 124_439_808  # parameters of the published checkpoint
 

@@ -3,10 +3,10 @@
 import itertools
 
 import pytest
-from course_lib.units.q03_activations_outgrow_weights import explorer as module
-from course_lib.units.q03_activations_outgrow_weights.explorer import levels, timeline, view
 
 from course_lib.accounting import memory, models
+from course_lib.units.q03_activations_outgrow_weights import explorer as module
+from course_lib.units.q03_activations_outgrow_weights.explorer import levels, timeline, view
 
 CASES = list(itertools.product(("gpt2", "tinyllama-1.1b"), ("fp32", "amp-bf16", "bf16"), ("eager", "sdpa"), (1, 8)))
 
@@ -34,8 +34,8 @@ def test_the_forward_pass_rises_by_what_is_saved_and_the_logits():
 
 
 def test_the_ends_of_the_phases_are_those_of_the_traced_step():
-    from course_lib.experiments import tiny_gpt
     from course_lib.experiments.measurements import allocator_trace
+    from course_lib.experiments.nets import tiny_gpt
 
     model = tiny_gpt.describe(layers=4, d_model=128, heads=4, vocab=1024, context=128)
 

@@ -3,9 +3,9 @@
 import time
 
 import pytest
-from course_lib.units.q04_why_matmul import explorer as module
 
-from course_lib.accounting import multiprocessors
+from course_lib.accounting.hardware import multiprocessors
+from course_lib.units.q04_why_matmul import explorer as module
 
 
 @pytest.mark.parametrize("tile", module.TILES)

@@ -3,10 +3,10 @@
 import time
 
 import pytest
-from course_lib.units.q06_why_count_flops import explorer as module
 
 from course_lib.accounting import flops, models
-from course_lib.teaching.plots import Line
+from course_lib.figures.plots import Line
+from course_lib.units.q06_why_count_flops import explorer as module
 
 
 def heights(view) -> list[list[float]]:

@@ -3,9 +3,9 @@
 from time import perf_counter
 
 import pytest
-from course_lib.units.q07_attention_is_quadratic import explorer as module
 
-from course_lib.teaching import plots
+from course_lib.figures import plots
+from course_lib.units.q07_attention_is_quadratic import explorer as module
 
 
 def readout(**changed):

@@ -3,9 +3,9 @@
 import time
 
 import pytest
-from course_lib.units.q08_convolution_or_attention import explorer as module
 
 from course_lib.accounting import flops, models, operations, roofline, units
+from course_lib.units.q08_convolution_or_attention import explorer as module
 
 
 @pytest.mark.parametrize("name", module.MODELS)

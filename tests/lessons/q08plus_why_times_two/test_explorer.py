@@ -3,6 +3,7 @@
 import time
 
 import pytest
+
 from course_lib.units.q08plus_why_times_two import explorer as module
 
 FLOPS = 8_178_368_512  # ResNet-50, as FlopCounterMode counts it
