@@ -40,7 +40,7 @@ def root() -> Path:
 @pytest.fixture
 def learner(tmp_path, monkeypatch):
     """A learner's folder with an empty record, as the current folder, in a process that has recorded nothing yet."""
-    from course_lib.teaching import record
+    from course_lib.teaching.record import record
 
     (tmp_path / ".course").mkdir()
     monkeypatch.chdir(tmp_path)

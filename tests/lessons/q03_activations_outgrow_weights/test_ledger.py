@@ -3,8 +3,9 @@
 import pytest
 
 from course_lib.accounting import memory, models
-from course_lib.experiments.measurements import ledger, saved_tensors
 from course_lib.experiments.nets import tiny_gpt
+from course_lib.units.q03_activations_outgrow_weights import ledger
+from course_lib.units.q03_activations_outgrow_weights.experiments import saved_tensors
 
 torch = pytest.importorskip("torch")
 

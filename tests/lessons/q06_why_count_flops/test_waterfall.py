@@ -6,8 +6,8 @@ import pytest
 
 from course_lib import experiments
 from course_lib.accounting import flops
-from course_lib.experiments.measurements import waterfall
 from course_lib.experiments.running.errors import Unavailable
+from course_lib.units.q06_why_count_flops import waterfall
 from course_lib.units.q06_why_count_flops.experiments.train_step_waterfall import (
     CLASSES,
     LARGE,
