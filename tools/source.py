@@ -12,7 +12,7 @@ import jupytext.myst
 import nbformat
 import yaml
 
-from course_lib.grading.task import read_checks
+from course_lib.grading.intake.task import read_checks
 
 NOTEBOOK_FILES = ("lesson.md", "exercises.md")
 UNIT_FILES = (*NOTEBOOK_FILES, "cards.toml", "truths.py", "claims.py", "checks.py", "teaching.md")

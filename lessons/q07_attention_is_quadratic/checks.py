@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from course_lib.teaching.check import EXACT, Check
+from course_lib.teaching.checks.check import EXACT, Check
 
 # ---- q07.causal ----------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from course_lib.accounting import hardware, hierarchy
+from course_lib.accounting import hardware
+from course_lib.accounting.hardware import hierarchy
 
 CYCLES = {  # typed from the studies, not from the catalogue
     "abdelkhalik-2022": {"shared": 23, "l1": 33, "l2": 200, "memory": 290},

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.accounting import hardware, multiprocessors
+from course_lib.accounting import hardware
+from course_lib.accounting.hardware import multiprocessors
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course_lib.teaching import my_course
+from course_lib.teaching.lab import my_course
 
 ROOT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = ROOT / "test-screenshots"

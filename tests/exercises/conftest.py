@@ -5,7 +5,7 @@ import json
 import pytest
 
 from course_lib.teaching import units
-from course_lib.teaching.check import Check, public_cases
+from course_lib.teaching.checks.check import Check, public_cases
 from tests.exercises.toy_checks import CHECKS
 
 

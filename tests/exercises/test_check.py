@@ -10,8 +10,9 @@ import re
 import numpy as np
 import pytest
 
-from course_lib.teaching import record, units
-from course_lib.teaching.check import check, public_cases
+from course_lib.teaching import units
+from course_lib.teaching.checks.check import check, public_cases
+from course_lib.teaching.record import record
 from tests.exercises.toy_checks import CHECKS, a_check
 
 torch = pytest.importorskip("torch")

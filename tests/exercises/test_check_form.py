@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from course_lib.teaching.check import EXACT, Close, faults, public_cases
+from course_lib.teaching.checks.check import EXACT, Close, faults, public_cases
 from tests.exercises.toy_checks import CHECKS, a_check
 
 

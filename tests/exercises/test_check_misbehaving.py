@@ -14,8 +14,8 @@ import warnings
 import numpy as np
 import pytest
 
-from course_lib.teaching import record
-from course_lib.teaching.check import check
+from course_lib.teaching.checks.check import check
+from course_lib.teaching.record import record
 from tests.exercises.toy_checks import a_check
 
 pytestmark = pytest.mark.usefixtures("unit")

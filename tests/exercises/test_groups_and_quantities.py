@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from course_lib.teaching.check import Check, Close, check, faults, public_cases
+from course_lib.teaching.checks.check import Check, Close, check, faults, public_cases
 from tests.exercises.toy_checks import a_check
 
 

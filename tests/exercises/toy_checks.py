@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_lib.teaching.check import EXACT, Check, Close
+from course_lib.teaching.checks.check import EXACT, Check, Close
 
 
 def a_check(**changes) -> Check:

@@ -13,8 +13,6 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
 from course_lib.accounting import flops, hardware, models, precision
-from course_lib.experiments import experiment, tiny_gpt
-from course_lib.experiments.bench import Bench
 from course_lib.experiments.measurements import (
     attention_scaling,
     conv_vs_attention,
@@ -30,7 +28,10 @@ from course_lib.experiments.measurements import (
     softmax_variants,
     train_step_waterfall,
 )
-from course_lib.experiments.result import Result
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.experiments.running import experiment
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.result import Result
 
 CPU = hardware.Device("x", "x", "cpu", {"fp32": 2e11, "bf16": 8e11}, 4e10, 10**10, 1e-6)
 GPU = hardware.load("h100-sxm")
@@ -144,7 +145,7 @@ def test_rates_are_flops_over_the_time_of_the_whole_case(name, kept_profile, not
 @pytest.fixture
 def nothing_timed(monkeypatch):
     """Nothing is built; every call took 1, 2 and 3 ms."""
-    from course_lib.experiments import timing
+    from course_lib.experiments.running import timing
 
     monkeypatch.setattr(
         experiment, "_measure", lambda case, *_: timing.Repeats((1e-3, 2e-3, 3e-3)).scaled(1 / case.share)
@@ -183,7 +184,7 @@ def test_the_ratio_tends_to_intensity_over_ridge():
 
 
 def test_ratio_is_the_quotient_of_medians(kept_profile, monkeypatch):
-    from course_lib.experiments import timing
+    from course_lib.experiments.running import timing
 
     monkeypatch.setattr(
         experiment, "_measure", lambda case, *_: timing.Repeats((7e-3 if case.name.startswith("product") else 2e-3,))
@@ -655,7 +656,7 @@ def test_all_classes_of_a_run_come_from_one_profile(monkeypatch, bench):
 
 
 def test_shares_sum_to_the_step(kept_profile, monkeypatch):
-    from course_lib.experiments import timing
+    from course_lib.experiments.running import timing
 
     monkeypatch.setattr(experiment, "_measure", lambda case, *_: timing.Repeats((len(case.name) * 1e-3,)))
     r = experiment.run(of("train_step_waterfall"), on="cpu")

@@ -11,8 +11,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib.accounting import hardware
 from course_lib.experiments import registry
-from course_lib.experiments.bench import Bench
 from course_lib.experiments.measurements.ten_times_flops import PAIRS
+from course_lib.experiments.running.bench import Bench
 
 CPU = hardware.Device("x", "x", "cpu", {"fp32": 2e11, "bf16": 8e11}, 4e10, 10**10, 1e-6)
 GPU = hardware.load("h100-sxm")

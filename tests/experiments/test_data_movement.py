@@ -13,8 +13,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.accounting import hardware
-from course_lib.experiments import Result, Unavailable, charts, experiment, recording, timing
-from course_lib.experiments.bench import Bench
+from course_lib.experiments import Result, Unavailable
 from course_lib.experiments.measurements import (
     bandwidth_staircase,
     disk_stream,
@@ -22,6 +21,10 @@ from course_lib.experiments.measurements import (
     pointer_chase,
     stride_access,
 )
+from course_lib.experiments.recordings import loading
+from course_lib.experiments.running import experiment, timing
+from course_lib.experiments.running.bench import Bench
+from course_lib.figures import charts
 
 from .example import GPU
 
@@ -185,7 +188,7 @@ def test_a_gpu_without_triton_says_so(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "triton", None)
-    monkeypatch.delitem(sys.modules, "course_lib.experiments.chase_kernel", raising=False)
+    monkeypatch.delitem(sys.modules, "course_lib.experiments.running.triton_kernels", raising=False)
     with pytest.raises(Unavailable, match="Triton is not installed"):
         pointer_chase._on_gpu(None, None)
 
@@ -200,7 +203,7 @@ def test_no_data_sheet_promises_a_latency():
 
 
 def test_the_title_of_a_disturbed_run_says_so():
-    quiet = recording.load("bandwidth_staircase", "amd-epyc-2-cores")
+    quiet = loading.load("bandwidth_staircase", "amd-epyc-2-cores")
     assert charts.titled(quiet, "It falls") == "It falls"
     busy = replace(quiet, provenance={**quiet.provenance, "used_by_others": 0.4})
     assert "Disturbed run: The addition runs" in str(busy.plot())

@@ -9,8 +9,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Canvas
 
 from course_lib import experiments, figures
-from course_lib.experiments import figure, labels, recording, registry, style
-from course_lib.experiments.figure import draw, image
+from course_lib.experiments import registry
+from course_lib.experiments.recordings import loading
+from course_lib.figures import figure, labels, style
+from course_lib.figures.figure import draw, image
 
 from .example import result
 
@@ -20,7 +22,7 @@ TIME = {"x": ("batch", "sequences"), "y": ("time", "s")}
 
 def shown(name):
     """The recorded result of an experiment, else one of made-up numbers."""
-    return experiments.load(name) if recording.recorded(name) else result(name)
+    return experiments.load(name) if loading.recorded(name) else result(name)
 
 
 @pytest.fixture

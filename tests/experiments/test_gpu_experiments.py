@@ -14,8 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib import experiments
 from course_lib.accounting import hardware
-from course_lib.experiments import allocation, compiling, experiment, gauges, machine, registry, timing, tiny_gpt
-from course_lib.experiments.bench import Bench
+from course_lib.experiments import registry
 from course_lib.experiments.measurements import (
     allocator_trace,
     cuda_graphs,
@@ -25,6 +24,10 @@ from course_lib.experiments.measurements import (
     training_ladder,
     utilisation_gauges,
 )
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.experiments.profile import gauges, machine
+from course_lib.experiments.running import allocation, compiling, experiment, timing
+from course_lib.experiments.running.bench import Bench
 
 from .test_counts import CPU, instrumented
 

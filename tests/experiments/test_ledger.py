@@ -3,8 +3,8 @@
 import pytest
 
 from course_lib.accounting import memory, models
-from course_lib.experiments import ledger, tiny_gpt
-from course_lib.experiments.measurements import saved_tensors
+from course_lib.experiments.measurements import ledger, saved_tensors
+from course_lib.experiments.nets import tiny_gpt
 
 torch = pytest.importorskip("torch")
 

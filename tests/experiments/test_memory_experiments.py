@@ -5,10 +5,12 @@ import math
 import pytest
 
 from course_lib.accounting import hardware, memory
-from course_lib.experiments import Result, Unavailable, allocation, experiment, load, timing, tiny_gpt
-from course_lib.experiments.bench import Bench
+from course_lib.experiments import Result, Unavailable, load
 from course_lib.experiments.measurements import checkpointing, kv_cache_growth, saved_tensors, training_memory
 from course_lib.experiments.measurements.training_memory import Setting
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.experiments.running import allocation, experiment, timing
+from course_lib.experiments.running.bench import Bench
 
 torch = pytest.importorskip("torch")
 

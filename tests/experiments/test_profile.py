@@ -8,17 +8,9 @@ import torch
 
 from course_lib import experiments
 from course_lib.accounting import hardware
-from course_lib.experiments import (
-    calibration,
-    machine,
-    predictor,
-    profile,
-    profile_parts,
-    profile_steps,
-    report,
-    timing,
-)
 from course_lib.experiments.measurements import disk_stream, host_to_device
+from course_lib.experiments.profile import doctor, machine, parts, profile, steps
+from course_lib.experiments.running import timing
 
 from .example import GPU, keep, result
 
@@ -55,11 +47,8 @@ def test_the_numbers_follow_from_the_raw_repeats(quick):
 def small(monkeypatch):
     """Steps small enough to run, with nothing timed: every call runs once, and took 2 ms."""
     monkeypatch.setattr(machine, "last_level_cache", lambda: 2**20)
-    monkeypatch.setattr(profile_parts, "MB", 10**4)
+    monkeypatch.setattr(parts, "MB", 10**4)
     monkeypatch.setattr(disk_stream, "rates", lambda file, size, piece, cold, seconds: [size / 0.1, size / 0.1])
-    monkeypatch.setattr(calibration, "TABLE", 2**16)
-    monkeypatch.setattr(calibration, "thread_seconds", lambda call, seconds: 2e-3)
-    monkeypatch.setattr(calibration, "build", lambda bench, operation: None)
 
 
 def test_a_full_profile_has_every_step(timed_once, small):
@@ -69,19 +58,18 @@ def test_a_full_profile_has_every_step(timed_once, small):
     labels = [step.label for step in seen]
     assert labels.count("processor: memory bandwidth") == 3
     assert labels.count("processor: fp32 matrix products") == 2
-    assert sum(step.budget for step in seen) <= 13, "and 20 s with all that is not timed"
+    assert sum(step.budget for step in seen) <= 9, "and 20 s with all that is not timed"
     assert data["cpu"]["memory_bandwidth"] == pytest.approx(3 * raw["bandwidth"]["array_bytes"] / 2e-3)
     assert data["cpu"]["call_overhead"] == 2e-3
     assert len(raw["bandwidth"]["rounds"]) == 3
-    assert set(profile_steps.FULL["cpu"]) <= set(raw)
-    assert profile_steps.missing(data["raw"]) == []
+    assert set(steps.FULL["cpu"]) <= set(raw)
+    assert steps.missing(data["raw"]) == []
     assert not profile.stale(data)
     assert set(raw["gemm"]) == {"fp32", "bf16", "fp64"}
     working_sets = [int(n) for n in raw["staircase"]]
     assert working_sets == sorted(working_sets)
     assert working_sets[0] == 24 * 1024
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    assert predictor.Predictor(data).predict(calibration.OPERATIONS[0]).seconds == pytest.approx(2e-3, rel=0.01)
 
 
 def test_the_entries_of_the_file_keep_their_keys(quick):
@@ -92,12 +80,12 @@ def test_the_entries_of_the_file_keep_their_keys(quick):
 def test_rates_follow_from_what_a_call_does(timed_once, small):
     """Every call took 2 ms; how much it did is counted from its operands here."""
     raw = {"gemm": {}, "call_overhead": {}}
-    bench = profile_parts.Bench.on_device(torch, "cpu")
+    bench = parts.Bench.on_device(torch, "cpu")
     with torch.inference_mode():
-        profile_parts.gemm_shapes(bench, 64, 0.1, raw)
-        profile_parts.functions(bench, 0.1, raw)
-        profile_parts.fresh_allocation(bench, 0.1, raw)
-        profile_parts.disk(bench, 0.1, raw)
+        parts.gemm_shapes(bench, 64, 0.1, raw)
+        parts.functions(bench, 0.1, raw)
+        parts.fresh_allocation(bench, 0.1, raw)
+        parts.disk(bench, 0.1, raw)
     assert raw["gemm_shapes"]["16×64×64"]["rate"] == pytest.approx(2 * 16 * 64 * 64 / 2e-3)
     assert raw["gemm_shapes"]["64×64×257"]["rate"] == pytest.approx(2 * 64 * 64 * 257 / 2e-3)
     assert 1 / raw["functions"]["exp"]["rate"] == pytest.approx(2e-3 / 512**2)
@@ -108,7 +96,7 @@ def test_rates_follow_from_what_a_call_does(timed_once, small):
 def test_streaming_and_gathering_read_everything_once(monkeypatch):
     """The bytes and rows that a rate is made of are those that the call reads."""
     raw, read = {}, {"mm": 0, "rows": 0}
-    bench = profile_parts.Bench.on_device(torch, "cpu")
+    bench = parts.Bench.on_device(torch, "cpu")
     real, seen = {"mm": torch.mm, "index_select": torch.index_select}, {"matrices": set(), "rows": []}
 
     def mm(x, matrix, out):
@@ -124,8 +112,8 @@ def test_streaming_and_gathering_read_everything_once(monkeypatch):
     monkeypatch.setattr(torch, "mm", mm)
     monkeypatch.setattr(torch, "index_select", index_select)
     monkeypatch.setattr(timing, "measure", lambda call, **_: call() or timing.Repeats((1.0,)))
-    profile_parts.weight_streaming(bench, 2**23, 0.1, raw)
-    profile_parts.gather(bench, 2**23, 0.1, raw)
+    parts.weight_streaming(bench, 2**23, 0.1, raw)
+    parts.gather(bench, 2**23, 0.1, raw)
     assert raw["weight_streaming"]["rate"] == read["mm"] >= 4 * 2**23
     assert len(seen["matrices"]) == read["mm"] / (4 * 1024**2), "each matrix once"
     assert raw["gather"]["rate"] == read["rows"] == len(set(seen["rows"])), "each row once"
@@ -136,7 +124,7 @@ def test_a_known_machine_is_recovered(monkeypatch):
     """A machine of 50 GFLOP/s in fp32, 20 GB/s and 3 µs a call; the fake clock is told what the next call does."""
     peak, bandwidth, call = 50e9, 20e9, 3e-6
     next_seconds = {}
-    real = profile_parts.record
+    real = parts.record
 
     def measure(_, *, seconds, at_least=5):
         return timing.Repeats((next_seconds["s"],) * 3)
@@ -149,14 +137,14 @@ def test_a_known_machine_is_recovered(monkeypatch):
         return measure(None, seconds=seconds)
 
     monkeypatch.setattr(timing, "measure", measure)
-    monkeypatch.setattr(profile_parts, "_product", product)
-    monkeypatch.setattr(profile_parts, "add", add)
+    monkeypatch.setattr(parts, "_product", product)
+    monkeypatch.setattr(parts, "add", add)
     raw = {"gemm": {}, "bandwidth": {}, "call_overhead": {}, "levels": {}}
-    bench = profile_parts.Bench.on_device(torch, "cpu")
+    bench = parts.Bench.on_device(torch, "cpu")
     for dtype in ("fp32", "bf16", "fp64"):
-        profile_parts.gemm(bench, dtype, (512, 1024, 2048), 0.1, raw)
-    profile_parts.memory_bandwidth(bench, 10**8, 0.1, raw)
-    profile_parts.call_overhead(bench, 0.1, raw)
+        parts.gemm(bench, dtype, (512, 1024, 2048), 0.1, raw)
+    parts.memory_bandwidth(bench, 10**8, 0.1, raw)
+    parts.call_overhead(bench, 0.1, raw)
     entry = profile._entry(torch, "cpu", raw)
     assert entry["peaks"] == {"fp32": pytest.approx(peak, rel=0.01), "bf16": pytest.approx(4 * peak, rel=0.01)}
     assert entry["memory_bandwidth"] == pytest.approx(bandwidth, rel=0.01)
@@ -198,7 +186,7 @@ def test_an_emulated_dtype_gets_no_peak_and_a_slow_one_no_large_sizes(monkeypatc
     monkeypatch.setattr(
         timing, "measure", lambda call, *, seconds, at_least=5, s=seconds: timing.Repeats((next(s),) * 3)
     )
-    bench = profile_parts.Bench.on_device(torch, "cpu")
+    bench = parts.Bench.on_device(torch, "cpu")
     raw = {
         "gemm": {},
         "bandwidth": {"rate": 1e10},
@@ -206,7 +194,7 @@ def test_an_emulated_dtype_gets_no_peak_and_a_slow_one_no_large_sizes(monkeypatc
         "levels": {},
     }
     for dtype in ("fp32", "bf16"):
-        profile_parts.gemm(bench, dtype, (512, 1024, 2048), 0.1, raw)
+        parts.gemm(bench, dtype, (512, 1024, 2048), 0.1, raw)
     assert list(raw["gemm"]["fp32"]) == ["512", "1024"], "2048 would take 0.9 s"
     assert list(raw["gemm"]["bf16"]) == ["512"], "1024 would take 0.5 s"
     assert profile._entry(torch, "cpu", raw)["peaks"] == {"fp32": pytest.approx(20e9)}
@@ -214,29 +202,29 @@ def test_an_emulated_dtype_gets_no_peak_and_a_slow_one_no_large_sizes(monkeypatc
 
 def test_products_in_tf32_only_where_asked_for():
     before = torch.get_float32_matmul_precision()
-    with profile_parts.fp32_products(torch, "high"):
+    with parts.fp32_products(torch, "high"):
         assert torch.get_float32_matmul_precision() == "high"
     assert torch.get_float32_matmul_precision() == before
 
 
 def test_what_is_not_there_is_left_out_with_the_reason(monkeypatch):
-    from course_lib.experiments.errors import Unavailable
     from course_lib.experiments.measurements import pointer_chase
+    from course_lib.experiments.running.errors import Unavailable
 
     def no(*_):
         raise Unavailable("No room.")
 
     monkeypatch.setattr(disk_stream, "temporary_file", no)
     monkeypatch.setattr(pointer_chase, "chaser", no)
-    raw, bench = {"gemm": {}}, profile_parts.Bench.on_device(torch, "cpu")
-    profile_parts.disk(bench, 0.1, raw)
-    profile_parts.latency(bench, 0.1, raw)
+    raw, bench = {"gemm": {}}, parts.Bench.on_device(torch, "cpu")
+    parts.disk(bench, 0.1, raw)
+    parts.latency(bench, 0.1, raw)
     assert raw["disk"] == raw["latency"] == {"unavailable": "No room."}
     monkeypatch.setattr(torch, "_scaled_mm", no)
-    monkeypatch.setattr(profile_parts, "_fp8_product", no)
-    profile_parts.gemm(bench, "fp8-e4m3", (64,), 0.1, raw)
+    monkeypatch.setattr(parts, "_fp8_product", no)
+    parts.gemm(bench, "fp8-e4m3", (64,), 0.1, raw)
     assert raw["gemm"] == {}
-    assert report._further("cpu", raw) == [], "and the report has no line for it"
+    assert doctor._further("cpu", raw) == [], "and the report has no line for it"
 
 
 # ---------------------------------------------------------------- the GPU's part, as far as it runs without one
@@ -252,24 +240,23 @@ def fake_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: FakeGPU)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _=0: (9, 0))
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    real = profile_parts.Bench.on_device
+    real = parts.Bench.on_device
     bench = real(torch, "cpu")
-    monkeypatch.setattr(profile_parts.Bench, "on_device", lambda torch, on: bench)
+    monkeypatch.setattr(parts.Bench, "on_device", lambda torch, on: bench)
     return bench
 
 
 def test_the_steps_of_a_gpu(fake_gpu):
     raw = {}
-    steps = profile_steps.steps(torch, "cuda", False, raw)
-    labels = " ".join(step.label for step in steps)
+    found = steps.steps(torch, "cuda", False, raw)
+    labels = " ".join(step.label for step in found)
     for part in ("tf32", "bf16", "fp16", "fp64", "fp8-e4m3", "launches", "PCIe", "latency", "shape"):
         assert part in labels
     assert "processor" not in labels
-    assert "one thread" not in labels
     assert "disk" not in labels
     assert raw["last_level_cache"] == FakeGPU.L2_cache_size
-    assert sum(step.budget for step in steps) <= 13
-    quick = " ".join(step.label for step in profile_steps.steps(torch, "cuda", True, {}))
+    assert sum(step.budget for step in found) <= 13
+    quick = " ".join(step.label for step in steps.steps(torch, "cuda", True, {}))
     assert "fp8" not in quick
     assert "tf32" in quick
 
@@ -278,28 +265,28 @@ def test_formats_by_compute_capability(monkeypatch):
     for capability, lacks in (((7, 5), {"tf32", "fp8-e4m3"}), ((8, 0), {"fp8-e4m3"}), ((8, 9), set())):
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _, c=capability: c)
         every = {"fp32", "tf32", "bf16", "fp16", "fp64", "fp8-e4m3"}
-        assert set(profile_steps.dtypes(torch, "cuda", False)) == every - lacks
+        assert set(steps.dtypes(torch, "cuda", False)) == every - lacks
 
 
 def test_launches_and_copies(fake_gpu, timed_once, monkeypatch):
     raw = {}
-    profile_parts.launch(fake_gpu, 0.1, raw)
+    parts.launch(fake_gpu, 0.1, raw)
     assert raw["launch"]["alone"]["median"] == 2e-3
     assert raw["launch"]["in a row"]["median"] == pytest.approx(2e-3 / 100)
     monkeypatch.setattr(host_to_device, "copy", lambda bench, way, size: lambda: None)
-    profile_parts.pcie(fake_gpu, 0.1, raw)
+    parts.pcie(fake_gpu, 0.1, raw)
     assert set(raw["pcie"]) == set(host_to_device.WAYS)
     assert all(found["rate"] == pytest.approx(64 * 2**20 / 2e-3) for found in raw["pcie"].values())
-    text = " ".join(line for _, line in report._further("cuda", raw))
+    text = " ".join(line for _, line in doctor._further("cuda", raw))
     assert "pinned, to the GPU: 33.6 GB/s" in text
     assert "2.0 ms for a tiny kernel alone" in text
 
 
 def test_fp8_products():
     """The operands are rounded to fp8, the result is that of the rounded ones, in bf16; where this torch can."""
-    bench = profile_parts.Bench.on_device(torch, "cpu")
+    bench = parts.Bench.on_device(torch, "cpu")
     try:
-        call = profile_parts._fp8_product(bench, 32, 64, 48)
+        call = parts._fp8_product(bench, 32, 64, 48)
     except experiments.Unavailable:
         pytest.skip("this torch has no fp8 product on the processor")
     assert call().shape == (32, 48)
@@ -433,7 +420,7 @@ def test_the_report_of_a_full_profile(kept_profile, cache_folder):
     def took(seconds, **more):
         return {"median": seconds, "q1": seconds, "q3": seconds, "seconds": [seconds], **more}
 
-    raw = {key: {} for key in profile_steps.FULL["cpu"]}
+    raw = {key: {} for key in steps.FULL["cpu"]}
     kept_profile["cpu"]["levels"] = {
         "l1": {"capacity": 96 * 2**10, "bandwidth": None},
         "l2": {"capacity": 2**21, "bandwidth": 1.5e11},
@@ -459,7 +446,7 @@ def test_the_report_of_a_full_profile(kept_profile, cache_folder):
 
 def test_the_report_says_what_is_missing(kept_profile, monkeypatch):
     monkeypatch.setattr(machine, "compiler", lambda: None)
-    monkeypatch.setattr(report, "_installed", lambda name: name != "ipywidgets")
+    monkeypatch.setattr(doctor, "_installed", lambda name: name != "ipywidgets")
     text = str(experiments.doctor())
     assert "torch.compile on the processor is lost" in text
     assert "missing: ipywidgets (sliders" in text
@@ -497,7 +484,7 @@ def test_recordings_need_no_torch(python_without, tmp_path):
     code = f"""
 import pathlib
 from course_lib import experiments
-from course_lib.experiments import recording
+from course_lib.experiments.recordings import loading
 recording.folder = lambda: pathlib.Path({str(tmp_path)!r})
 r = experiments.load("same_flops")
 print(r.device["name"])

@@ -9,9 +9,10 @@ import pytest
 
 from course_lib import experiments
 from course_lib.accounting import hardware
-from course_lib.experiments import Result, Unavailable, recorder, recording, registry
-from course_lib.experiments.result import canonical, sign
-from course_lib.experiments.table import html_table, quantity, text_table
+from course_lib.experiments import Result, Unavailable, registry
+from course_lib.experiments.recordings import loading, taking
+from course_lib.experiments.running.result import canonical, sign
+from course_lib.figures.tabular import html_table, quantity, text_table
 
 from .example import CPU, GPU, keep, result
 
@@ -298,7 +299,7 @@ def test_nothing_recorded(recordings):
 
 
 def test_a_missing_folder_is_nothing_recorded(tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "folder", lambda: tmp_path / "nowhere")
+    monkeypatch.setattr(loading, "folder", lambda: tmp_path / "nowhere")
     assert experiments.recorded("same_flops") == ()
 
 
@@ -345,7 +346,7 @@ def test_damaged_recordings_are_refused_with_the_reason(recordings, damage, reas
     path = keep(recordings, result(entry=GPU))
     path.write_text(damage(path.read_text("utf-8")), "utf-8")
     with pytest.raises(Unavailable, match=reason):
-        recorder.check(path)
+        taking.check(path)
     assert experiments.recorded("same_flops") == ()
     with pytest.raises(Unavailable, match=reason):
         experiments.load("same_flops", "h200-sxm")
@@ -353,14 +354,14 @@ def test_damaged_recordings_are_refused_with_the_reason(recordings, damage, reas
 
 def test_check_says_what_a_recording_holds(recordings):
     path = keep(recordings, result(entry=GPU), result("roofline_points", entry=GPU))
-    assert recorder.check(path) == (
+    assert taking.check(path) == (
         "h200-sxm.json is valid: NVIDIA H200 (h200-sxm), same_flops, roofline_points, PyTorch 2.13.0, 2026-01-03."
     )
 
 
 def test_committed_recordings_are_valid():
-    for path in recording.folder().glob("*.json"):
-        assert recorder.check(path).startswith(path.name)
+    for path in loading.folder().glob("*.json"):
+        assert taking.check(path).startswith(path.name)
 
 
 @pytest.mark.parametrize(
@@ -383,12 +384,12 @@ def test_committed_recordings_are_valid():
     ],
 )
 def test_device_ids(kind, name, id):
-    assert recording.device_id(kind, name) == id
+    assert loading.device_id(kind, name) == id
 
 
 def test_ids_of_gpus_are_those_of_the_catalogue():
-    assert {id for _, id in recording._GPU_IDS} <= set(hardware.names())
-    assert set(recording.DATA_CENTRE) <= set(hardware.names())
+    assert {id for _, id in loading._GPU_IDS} <= set(hardware.names())
+    assert set(loading.DATA_CENTRE) <= set(hardware.names())
 
 
 def test_a_recording_is_never_called_measured_here(recordings):

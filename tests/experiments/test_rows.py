@@ -4,10 +4,11 @@ import pytest
 
 from course_lib import experiments
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments import recording, registry
-from course_lib.experiments.experiment import Case
-from course_lib.experiments.rows import RATIO_COLUMNS, measured_ratio, predicted_ratio, quantity_columns, rates
-from course_lib.experiments.timing import Repeats
+from course_lib.experiments import registry
+from course_lib.experiments.recordings import loading
+from course_lib.experiments.running.experiment import Case
+from course_lib.experiments.running.rows import RATIO_COLUMNS, measured_ratio, predicted_ratio, quantity_columns, rates
+from course_lib.experiments.running.timing import Repeats
 
 from .example import CPU
 
@@ -75,7 +76,7 @@ def about(value):
 @pytest.mark.parametrize("name", registry.NAMES)
 def test_recorded_rows_follow_from_their_raw_repeats(name):
     """All but what no repeat holds: the peak of memory beside the tokens a second of `training_ladder`."""
-    for id in recording.recorded(name):
+    for id in loading.recorded(name):
         recorded, experiment = experiments.load(name, id), registry.get(name)
         device = hardware.measured(recorded.device)
         cases = [case for case in experiment.cases(device, recorded.provenance["quick"]) if case.name in recorded.raw]

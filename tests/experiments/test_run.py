@@ -9,7 +9,10 @@ import pytest
 
 from course_lib import experiments
 from course_lib.accounting import hardware
-from course_lib.experiments import experiment, machine, profile, recorder, recording, registry, result, timing
+from course_lib.experiments import registry
+from course_lib.experiments.profile import machine, profile
+from course_lib.experiments.recordings import loading, taking
+from course_lib.experiments.running import experiment, result, timing
 
 from .example import CPU
 
@@ -153,7 +156,7 @@ def test_recording_with_torch_and_the_standard_library_only(python_without, tmp_
     out = tmp_path / "out.json"
     code = f"""
 from course_lib.cli import main
-from course_lib.experiments import recorder
+from course_lib.experiments.recordings import taking
 path, complete = recorder.record(on="cpu", only=["same_flops"], out={str(out)!r}, quick=True)
 assert complete
 raise SystemExit(main(["record", "--check", {str(out)!r}]))
@@ -166,7 +169,7 @@ raise SystemExit(main(["record", "--check", {str(out)!r}]))
     data = json.loads(out.read_text("utf-8"))
     import socket
 
-    assert data["device"]["id"] == recording.device_id("cpu", machine.this().cpu_name)
+    assert data["device"]["id"] == loading.device_id("cpu", machine.this().cpu_name)
     assert data["digest"] == result.digest(data)
     assert data["command"] == "course record --on cpu --only same_flops"
     assert {"torch", "python", "system", "threads", "machine", "date"} <= set(data["conditions"])
@@ -175,8 +178,8 @@ raise SystemExit(main(["record", "--check", {str(out)!r}]))
 
 
 def test_a_recording_lands_in_the_folder_and_is_loaded_from_there(nothing_built, recordings):
-    path, complete = recorder.record(on="cpu", only=["same_flops"], quick=True)
-    id = recording.device_id("cpu", machine.this().cpu_name)
+    path, complete = taking.record(on="cpu", only=["same_flops"], quick=True)
+    id = loading.device_id("cpu", machine.this().cpu_name)
     assert complete
     assert path == recordings / f"{id}.json"
     assert experiments.recorded("same_flops") == (id,)
@@ -186,10 +189,10 @@ def test_a_recording_lands_in_the_folder_and_is_loaded_from_there(nothing_built,
 
 
 def test_a_part_is_renewed_and_the_rest_stays(nothing_built, recordings):
-    path, _ = recorder.record(on="cpu", only=["same_flops", "ten_times_flops"], quick=True)
+    path, _ = taking.record(on="cpu", only=["same_flops", "ten_times_flops"], quick=True)
     before = json.loads(path.read_text("utf-8"))
-    recorder.record(on="cpu", only=["same_flops", "roofline_points"], quick=True)
-    after = recording.read(path)
+    taking.record(on="cpu", only=["same_flops", "roofline_points"], quick=True)
+    after = loading.read(path)
     assert set(after["results"]) == {"same_flops", "ten_times_flops", "roofline_points"}
     assert after["results"]["ten_times_flops"] == before["results"]["ten_times_flops"]
     assert after["conditions"] == before["conditions"]
@@ -201,17 +204,17 @@ def test_a_part_is_renewed_and_the_rest_stays(nothing_built, recordings):
 
 
 def test_a_part_of_another_device_is_refused(nothing_built, recordings, monkeypatch):
-    path, _ = recorder.record(on="cpu", only=["same_flops"], quick=True)
+    path, _ = taking.record(on="cpu", only=["same_flops"], quick=True)
     before = path.read_text("utf-8")
-    monkeypatch.setattr(recording, "device_id", lambda kind, name: "another")
+    monkeypatch.setattr(loading, "device_id", lambda kind, name: "another")
     monkeypatch.setattr(profile, "measure", lambda **_: pytest.fail("measured before it was refused"))
     with pytest.raises(experiments.Unavailable, match="and this is another"):
-        recorder.record(on="cpu", only=["same_flops"], out=path)
+        taking.record(on="cpu", only=["same_flops"], out=path)
     assert path.read_text("utf-8") == before
 
 
 def test_an_interrupted_recording_replaces_nothing(nothing_built, recordings, monkeypatch):
-    whole, _ = recorder.record(on="cpu", only=["same_flops"], quick=True)
+    whole, _ = taking.record(on="cpu", only=["same_flops"], quick=True)
     before = whole.read_text("utf-8")
     run = experiment.run
 
@@ -220,18 +223,18 @@ def test_an_interrupted_recording_replaces_nothing(nothing_built, recordings, mo
         return run(*arguments)
 
     monkeypatch.setattr(experiment, "run", stopped)
-    path, complete = recorder.record(on="cpu", quick=True)
+    path, complete = taking.record(on="cpu", quick=True)
     assert not complete
     assert path.name == f"{whole.name}.partial"
     assert whole.read_text("utf-8") == before
     assert experiments.recorded("ten_times_flops") == (), "half a recording is not shown"
-    assert list(recording.read(path)["results"]) == ["same_flops"], "but it can be read"
+    assert list(loading.read(path)["results"]) == ["same_flops"], "but it can be read"
 
 
 def test_unknown_experiments_are_refused_before_anything_is_measured(monkeypatch):
     monkeypatch.setattr(profile, "measure", lambda **_: pytest.fail("measured"))
     with pytest.raises(ValueError, match="only='same_flop'"):
-        recorder.record(on="cpu", only=["same_flop"])
+        taking.record(on="cpu", only=["same_flop"])
 
 
 def test_the_machine_is_the_kept_profile(kept_profile):

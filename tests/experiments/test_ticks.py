@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.experiments.ticks import FEW, MOST, few_ticks, linear_ticks, log_ticks, tick_text
+from course_lib.figures.ticks import FEW, MOST, few_ticks, linear_ticks, log_ticks, tick_text
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_ticks_are_few_on_any_axis(low, decades, log):
 
 
 def test_powers_of_two_are_ticks_of_their_own():
-    from course_lib.experiments.ticks import _roundness
+    from course_lib.figures.ticks import _roundness
 
     assert sorted([511, 512, 513, 96], key=_roundness, reverse=True)[0] == 512
     assert math.isclose(_roundness(0.5), 0)

@@ -1,12 +1,14 @@
 """The method of measuring, on calls of known cost."""
 
 import time
+from contextlib import suppress
 
 import numpy
 import pytest
+import torch
 
-from course_lib.experiments import timing
-from course_lib.experiments.errors import Unavailable
+from course_lib.experiments.running import timing
+from course_lib.experiments.running.errors import Unavailable
 
 
 @pytest.mark.parametrize("values", [[3.0], [1.0, 2.0], [5.0, 1.0, 4.0], [0.1 * (i * 7 % 11) for i in range(23)]])
@@ -112,3 +114,11 @@ def test_an_accelerator_is_synchronised_before_the_clock_is_read(monkeypatch):
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
     monkeypatch.setattr(torch.accelerator, "synchronize", synchronise)
     assert timing.measure(launch, seconds=0.05).median >= 0.005
+
+
+def test_one_thread_for_a_block_and_the_threads_come_back():
+    before = torch.get_num_threads()
+    with suppress(KeyError), timing.single_thread(torch):
+        assert torch.get_num_threads() == 1
+        raise KeyError
+    assert torch.get_num_threads() == before

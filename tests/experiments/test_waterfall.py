@@ -6,9 +6,9 @@ import pytest
 
 from course_lib import experiments
 from course_lib.accounting import flops
-from course_lib.experiments import waterfall
-from course_lib.experiments.errors import Unavailable
+from course_lib.experiments.measurements import waterfall
 from course_lib.experiments.measurements.train_step_waterfall import CLASSES, LARGE, SMALL, Step, gpt, step_ops
+from course_lib.experiments.running.errors import Unavailable
 from tests.experiments.test_arithmetic import CPU
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.grading.conversation import Answered, Job
-from course_lib.grading.engine import Engine, Limits, SandboxFault, SandboxMissing
-from course_lib.grading.scoring import Scored, calls_for, score
-from course_lib.teaching.check import Check
+from course_lib.grading.results.scoring import Scored, calls_for, score
+from course_lib.grading.sandbox.conversation import Answered, Job
+from course_lib.grading.sandbox.engine import Engine, Limits, SandboxFault, SandboxMissing
+from course_lib.teaching.checks.check import Check
 
 ROOT = Path(__file__).resolve().parents[2]
 

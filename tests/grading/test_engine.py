@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from course_lib.grading.conversation import Call, Job, Reply, _reply_of, _Stop
-from course_lib.grading.engine import Engine, Limits
-from course_lib.teaching.check_values import Foreign, plain
+from course_lib.grading.sandbox.conversation import Call, Job, Reply, _reply_of, _Stop
+from course_lib.grading.sandbox.engine import Engine, Limits
+from course_lib.teaching.checks.check_values import Foreign, plain
 from tests.grading.conftest import AREA, RIDGE, alive, job, scores, start, tree
 
 VALUES = """
@@ -214,7 +214,8 @@ def f(name):
     return found
 """
     calls = tuple(
-        call("f", name) for name in ("course_lib.accounting.flops", "course_lib.teaching.check", "course_lib.grading")
+        call("f", name)
+        for name in ("course_lib.accounting.flops", "course_lib.teaching.checks.check", "course_lib.grading")
     )
     refused = one(engine, cell, calls=calls).replies
     assert {reply.outcome for reply in refused} == {"raised"}
@@ -292,7 +293,7 @@ def test_an_engine_needs_a_worker_and_its_block():
 
 
 def test_a_value_that_no_answer_has_is_not_believed():
-    from course_lib.grading import wire
+    from course_lib.grading.sandbox import wire
 
     for value in (
         None,

@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from course_lib.grading.conversation import Job
-from course_lib.grading.engine import Limits
-from course_lib.grading.scoring import calls_for, score
+from course_lib.grading.results.scoring import calls_for, score
+from course_lib.grading.sandbox.conversation import Job
+from course_lib.grading.sandbox.engine import Limits
 from course_lib.grading.seeds import exercise_seed
-from course_lib.teaching.check_form import decode_arguments
-from course_lib.teaching.check_values import plain
+from course_lib.teaching.checks.check_form import decode_arguments
+from course_lib.teaching.checks.check_values import plain
 from tests.grading.conftest import ROOT, start
 from tools.source import load_checks, read_page, units
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.grading import sandbox
-from course_lib.grading.conversation import Call, Job
-from course_lib.grading.engine import Engine, SandboxFault, SandboxMissing
+from course_lib.grading.sandbox import sandbox
+from course_lib.grading.sandbox.conversation import Call, Job
+from course_lib.grading.sandbox.engine import Engine, SandboxFault, SandboxMissing
 from tests.grading.conftest import SHORT, alive, tree
 
 ROOT = Path(__file__).resolve().parents[2]
 GRADER = """
-from course_lib.grading.engine import Call, Engine, Job
+from course_lib.grading.sandbox.engine import Call, Engine, Job
 if __name__ == "__main__":
     with Engine(workers=1) as engine:
         print(engine.sandboxes[0].pid, flush=True)
@@ -155,7 +155,7 @@ def test_an_ordinary_user_gets_the_same_sandbox(engine, tmp_path):
     script.write_text(
         textwrap.dedent("""
             import os
-            from course_lib.grading.engine import Call, Engine, Job
+            from course_lib.grading.sandbox.engine import Call, Engine, Job
             if __name__ == "__main__":
                 assert os.getuid() == 12345
                 with Engine(workers=1) as engine:

@@ -5,12 +5,12 @@ import random
 
 import pytest
 
-from course_lib.grading.conversation import Reply
-from course_lib.grading.scoring import Scored, calls_for, score
+from course_lib.grading.results.scoring import Scored, calls_for, score
+from course_lib.grading.sandbox.conversation import Reply
 from course_lib.teaching import units as package_data
-from course_lib.teaching.check import Check, check, public_cases
-from course_lib.teaching.check_form import decode_arguments
-from course_lib.teaching.check_values import plain
+from course_lib.teaching.checks.check import Check, check, public_cases
+from course_lib.teaching.checks.check_form import decode_arguments
+from course_lib.teaching.checks.check_values import plain
 from tests.grading.conftest import AREA, RIDGE, ROOT
 from tools.source import load_checks, units
 

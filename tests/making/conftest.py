@@ -130,7 +130,7 @@ def it_is_two():
 """
 
 CHECKS = """\
-from course_lib.teaching.check import Check
+from course_lib.teaching.checks.check import Check
 
 
 def _twice(x):

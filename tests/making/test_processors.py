@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from course_lib.teaching.check_form import rounded
+from course_lib.teaching.checks.check_form import rounded
 from tools.build import ROOT
 
 PRINT_CASES = """
 import json
-from course_lib.teaching import check_form
+from course_lib.teaching.checks import check_form
 from tools.build import ROOT
 from tools.source import load_checks, units
 check_form.rounded = lambda value: value

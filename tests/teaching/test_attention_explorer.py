@@ -5,7 +5,7 @@ from time import perf_counter
 import pytest
 
 from course_lib import explore
-from course_lib.teaching import plots
+from course_lib.figures import plots
 from course_lib.teaching.explore import attention_explorer as module
 
 

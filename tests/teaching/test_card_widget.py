@@ -6,10 +6,11 @@ import json
 import pytest
 
 from course_lib import card
-from course_lib.teaching import answers, card_widget, record
-from course_lib.teaching.card_texts import read_card
-from course_lib.teaching.record import Record
-from course_lib.teaching.typed_number import parse_number
+from course_lib.teaching.cards import answers, card_widget
+from course_lib.teaching.cards.card_texts import read_card
+from course_lib.teaching.checks.typed_number import parse_number
+from course_lib.teaching.record import record
+from course_lib.teaching.record.record import Record
 
 
 def commit(live, guess: str, sure: str = "very"):

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib import card
-from course_lib.teaching import answers, card_state, markup, units
-from course_lib.teaching.answer_html import answer_html, earlier_html, scale_picture
-from course_lib.teaching.card_state import Guess, State
-from course_lib.teaching.card_texts import CardError, parse_card, read_card, read_rounds
+from course_lib.teaching import markup, units
+from course_lib.teaching.cards import answers, card_state
+from course_lib.teaching.cards.answer_html import answer_html, earlier_html, scale_picture
+from course_lib.teaching.cards.card_state import Guess, State
+from course_lib.teaching.cards.card_texts import CardError, parse_card, read_card, read_rounds
 
 
 def bundle(shown) -> dict:
@@ -335,7 +336,7 @@ def test_raw_html_in_a_text_is_shown_not_run():
 @pytest.mark.parametrize("package", ["ipywidgets", "anywidget"])
 def test_without_a_widget_package_a_card_is_static_with_one_line(toys, monkeypatch, package):
     for name in [
-        name for name in sys.modules if name == "course_lib.teaching.card_widget" or name.startswith("anywidget")
+        name for name in sys.modules if name == "course_lib.teaching.cards.card_widget" or name.startswith("anywidget")
     ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)

@@ -3,7 +3,8 @@
 from html.parser import HTMLParser
 
 from course_lib import card, verdicts
-from course_lib.teaching import answers, units
+from course_lib.teaching import units
+from course_lib.teaching.cards import answers
 
 
 class Rows(HTMLParser):

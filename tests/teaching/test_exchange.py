@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.teaching import exchange, record
-from course_lib.teaching.record import Record
+from course_lib.teaching.record import exchange, record
+from course_lib.teaching.record.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -54,7 +54,7 @@ def test_an_export_holds_every_event_and_the_version(played, learner):
 def test_an_export_takes_along_what_could_not_be_written_yet(learner, monkeypatch):
     opened = Record.open()
     with monkeypatch.context() as patch:
-        patch.setattr(record.files, "replace", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left")))
+        patch.setattr(record.atomic, "replace", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left")))
         opened.add("hint", "t1.a", {"n": 1})
     exchange.export(Record.open(), "mine.json")
     assert [event["payload"] for event in events(learner / "mine.json")] == [{"n": 1}]
@@ -219,8 +219,9 @@ from pathlib import Path
 seen = []
 sys.addaudithook(lambda name, args: seen.append(name) if name.startswith("socket.") else None)
 from course_lib import check, cli, progress
-from course_lib.teaching import my_course, units
-from course_lib.teaching.record import Record
+from course_lib.teaching import units
+from course_lib.teaching.lab import my_course
+from course_lib.teaching.record.record import Record
 my_course.update(my_course.shipped(), Path.cwd())
 Record.open().add("guess", "q05.linear-1-to-100", {"value": 3.0, "sure": "very"})
 Record.open().add("reveal", "q05.linear-1-to-100", {"truth": 1.0, "right": False, "decades": 2.0})

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib import explore
+from course_lib.figures.plots import Axis, Figure, Label
 from course_lib.teaching.explore import Choice, Flag, Number, View, Whole
-from course_lib.teaching.plots import Axis, Figure, Label
 
 CONTROLS = {
     "shape": Choice("Shape", {"round": "A circle", "flat": "A line"}),

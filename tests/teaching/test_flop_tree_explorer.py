@@ -5,8 +5,8 @@ import time
 import pytest
 
 from course_lib.accounting import flops, models
+from course_lib.figures.plots import Line
 from course_lib.teaching.explore import flop_tree_explorer as module
-from course_lib.teaching.plots import Line
 
 
 def heights(view) -> list[list[float]]:

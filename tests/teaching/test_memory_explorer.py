@@ -4,8 +4,8 @@ import pytest
 
 from course_lib import explore
 from course_lib.accounting import hardware, memory, models
+from course_lib.figures.plots import Stack
 from course_lib.teaching.explore.memory_explorer import MAX_BATCH, memory_view
-from course_lib.teaching.plots import Stack
 
 GPT2 = 124_439_808  # parameters of the published checkpoint
 

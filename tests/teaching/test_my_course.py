@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.teaching import lab_server, my_course
-from course_lib.teaching.my_course import START, main, update
+from course_lib.teaching.lab import lab_server, my_course
+from course_lib.teaching.lab.my_course import START, main, update
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "notebooks/q05_x.ipynb"
@@ -281,7 +281,7 @@ def test_one_file_in_the_way_keeps_no_other_back(course):
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from course_lib.teaching import my_course
+from course_lib.teaching.lab import my_course
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)  # a real write that really fails
 my_course.shipped, my_course.copy_folder = lambda: Path(sys.argv[1]), lambda: Path(sys.argv[2])
@@ -323,7 +323,7 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 import jupyter_server.serverapp
-from course_lib.teaching import my_course
+from course_lib.teaching.lab import my_course
 os.chdir(sys.argv[2])
 if os.geteuid() == 0:
     os.setgid(65534)

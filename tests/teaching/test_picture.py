@@ -5,8 +5,8 @@ import zlib
 
 import pytest
 
-from course_lib.teaching import picture
-from course_lib.teaching.plots import Axis, Bars, Figure, Label, Line, Points, Stack
+from course_lib.figures import picture
+from course_lib.figures.plots import Axis, Bars, Figure, Label, Line, Points, Stack
 
 LOG = Axis("size", "B", 1, 1e6, "log")
 LINEAR = Axis("time", "s", 0, 10)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.experiments.ticks import few_ticks, tick_text
-from course_lib.teaching.plots import Axis, Bars, Figure, Label, Line, Points, Stack
+from course_lib.figures.plots import Axis, Bars, Figure, Label, Line, Points, Stack
+from course_lib.figures.ticks import few_ticks, tick_text
 
 LOG = Axis("size", "B", 1, 1e6, "log")
 LINEAR = Axis("time", "s", 0, 10)

@@ -7,11 +7,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from course_lib.teaching import progress_view, units
-from course_lib.teaching.cards import card
-from course_lib.teaching.check import check
-from course_lib.teaching.progress import REVISIT, progress
-from course_lib.teaching.record import Record
+from course_lib.teaching import units
+from course_lib.teaching.cards.card import card
+from course_lib.teaching.checks.check import check
+from course_lib.teaching.record import progress_view
+from course_lib.teaching.record.progress import REVISIT, progress
+from course_lib.teaching.record.record import Record
 
 TOY = Path(__file__).parent / "toy_units" / "t1_toy"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.teaching import record
-from course_lib.teaching.record import Record
+from course_lib.teaching.record import record
+from course_lib.teaching.record.record import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -108,7 +108,7 @@ def learners_process(code: str, folder: Path, *args: str, **kwargs) -> subproces
 
 READ_ONLY = """
 import os
-from course_lib.teaching.record import Record
+from course_lib.teaching.record.record import Record
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)  # nothing stops root
@@ -138,7 +138,7 @@ def test_a_read_only_folder_keeps_events_in_memory_with_one_line():
 
 FULL = """
 import resource, signal, sys
-from course_lib.teaching.record import Record
+from course_lib.teaching.record.record import Record
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 opened = Record.open()
 opened.add("hint", "t1.a", {"n": 1})
@@ -220,7 +220,7 @@ def test_a_record_is_for_its_owner_and_reads_in_any_language(learner):
 
 WRITER = """
 import sys
-from course_lib.teaching.record import Record
+from course_lib.teaching.record.record import Record
 opened = Record.open()
 for n in range(int(sys.argv[2])):
     opened.add("hint", "t1." + sys.argv[1], {"n": n})
@@ -263,7 +263,7 @@ def test_two_kernels_that_write_at_once_lose_nothing(learner):
         for _ in range(2):
             kernels.append(start_new_kernel(cwd=str(learner), env=kept | {"PYTHONPATH": str(ROOT)}))
         code = (
-            "from course_lib.teaching.record import Record\n"
+            "from course_lib.teaching.record.record import Record\n"
             "for n in range({many}): Record.open().add('hint', 't1.k{k}', {{'n': n}})"
         )
         asked = [client.execute(code.format(many=many, k=k)) for k, (_, client) in enumerate(kernels)]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from course_lib import explore
 from course_lib.accounting import hardware
 from course_lib.accounting import roofline as roof
+from course_lib.figures.plots import Points
 from course_lib.teaching.explore.roofline_explorer import OPS, TILES, roofline_view
-from course_lib.teaching.plots import Points
 
 PEAK, BANDWIDTH = 989e12, 3.35e12  # H100 SXM, bf16 dense: NVIDIA's data sheet
 START = {"device": "h100-sxm", "dtype": "bf16", "op": "matmul", "l2_tile": 0, "m": 64, "k": 4096, "n": 4096}

@@ -34,8 +34,8 @@ def test_the_forward_pass_rises_by_what_is_saved_and_the_logits():
 
 
 def test_the_ends_of_the_phases_are_those_of_the_traced_step():
-    from course_lib.experiments import tiny_gpt
     from course_lib.experiments.measurements import allocator_trace
+    from course_lib.experiments.nets import tiny_gpt
 
     model = tiny_gpt.describe(layers=4, d_model=128, heads=4, vocab=1024, context=128)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.teaching import markup
-from course_lib.teaching.typed_number import parse_number
+from course_lib.teaching.checks.typed_number import parse_number
 
 
 @pytest.mark.parametrize(

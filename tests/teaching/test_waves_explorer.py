@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from course_lib.accounting import multiprocessors
+from course_lib.accounting.hardware import multiprocessors
 from course_lib.teaching.explore import waves_explorer as module
 
 

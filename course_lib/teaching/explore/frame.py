@@ -11,11 +11,11 @@ from functools import cache
 from typing import Any
 
 from course_lib.accounting import units
+from course_lib.figures.picture import still
+from course_lib.figures.plots import Figure
 from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Control
 from course_lib.teaching.live import publish
-from course_lib.teaching.picture import still
-from course_lib.teaching.plots import Figure
 from course_lib.teaching.static import is_static
 
 NO_WIDGETS = "A package is missing here ({package}), so the controls do not move. Get it with: pip install {package}"
@@ -146,9 +146,9 @@ def _widget_class():
     import anywidget
     import traitlets
 
-    here, above = files(__package__), files("course_lib.teaching")
-    script = [above / "pointer.js", above / "plots.js", here / "explorer.js"]
-    style = [above / "range.css", above / "plots.css", here / "explorer.css"]
+    here, above, figures = map(files, (__package__, "course_lib.teaching", "course_lib.figures"))
+    script = [above / "pointer.js", figures / "plots.js", here / "explorer.js"]
+    style = [above / "range.css", figures / "plots.css", here / "explorer.css"]
 
     class ExplorerWidget(anywidget.AnyWidget):
         """`asked` comes from a page, all others from Python; a page knows its own question, so no echo is sent."""

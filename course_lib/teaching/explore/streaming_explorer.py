@@ -3,9 +3,9 @@
 import math
 
 from course_lib.accounting import hardware, models, precision, units
+from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.plots import Axis, Figure, Label, Line, Points
 
 MODELS = ("gpt2", "llama3-8b", "llama3-70b", "mixtral-8x7b")
 DEVICES = ("a100-40-sxm", "a100-80-sxm", "h100-sxm", "h200-sxm")

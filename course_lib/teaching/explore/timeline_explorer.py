@@ -6,10 +6,10 @@ from typing import Any
 
 from course_lib.accounting import hardware, memory, tape, units
 from course_lib.accounting import models as _models
+from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.plots import Axis, Figure, Label, Line, Points
 
 MODELS = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "tinyllama-1.1b", "llama2-7b", "llama3-8b")
 _WIDTH = {"fp32": 4, "amp-bf16": 4, "bf16": 2}  # precision -> bytes of a weight, and of its gradient

@@ -20,7 +20,7 @@ def ridge(peak, bandwidth): return 1.0
     "writes the engine anew": """
 import os
 for name in os.listdir("/engine"):
-    for path in ("/engine/" + name, "/library/course_lib/teaching/check_values.py"):
+    for path in ("/engine/" + name, "/library/course_lib/teaching/checks/check_values.py"):
         for act in (lambda: open(path, "w").write("print(1)"), lambda: os.remove(path), lambda: os.chmod(path, 0o777)):
             try:
                 act()

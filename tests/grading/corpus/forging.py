@@ -33,7 +33,8 @@ def ridge(peak, bandwidth): return 1.0
 """,
     "patched checking library": """
 import sys, types
-for name in ("course_lib", "course_lib.teaching", "course_lib.teaching.check", "course_lib.teaching.check_values"):
+checks = "course_lib.teaching.checks"
+for name in ("course_lib", "course_lib.teaching", checks, f"{checks}.check", f"{checks}.check_values"):
     module = sys.modules.setdefault(name, types.ModuleType(name))
     module.check = lambda *_: 99
     module.Close = type("Close", (), {"distance": lambda *_: 0})

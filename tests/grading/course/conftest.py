@@ -5,9 +5,9 @@ import csv
 import pytest
 
 from course_lib.grading import command, run
-from course_lib.grading.engine import Engine
+from course_lib.grading.intake.task import Task
+from course_lib.grading.sandbox.engine import Engine
 from course_lib.grading.seeds import new_key, write_key
-from course_lib.grading.task import Task
 
 from .toy import UNIT, HandedIn, write_unit
 

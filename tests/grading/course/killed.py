@@ -9,9 +9,10 @@ import os
 import signal
 import sys
 
-from course_lib.grading import book, command, files, run
-from course_lib.grading.engine import Answered, Reply
-from course_lib.teaching.check_form import decode_arguments
+from course_lib.grading import command, files, run
+from course_lib.grading.results import book
+from course_lib.grading.sandbox.engine import Answered, Reply
+from course_lib.teaching.checks.check_form import decode_arguments
 
 LAST = int(sys.argv[1])
 steps = 0

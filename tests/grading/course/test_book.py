@@ -10,7 +10,8 @@ import pytest
 
 pytest.importorskip("nbgrader")
 
-from course_lib.grading import book, run
+from course_lib.grading import run
+from course_lib.grading.results import book
 
 from .toy import FULL, RIGHT, UNIT, grade_id
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from course_lib.grading.results.scoring import calls_for
 from course_lib.grading.run import HIDDEN
-from course_lib.grading.scoring import calls_for
 from course_lib.grading.seeds import exercise_seed, read_key
 
 from .toy import RIGHT, UNIT
@@ -79,7 +79,7 @@ def test_what_students_and_the_teacher_read(handed_in, grade, answers):
 def _nothing_secret(handed_in, grade, students):
     """No seed, hidden input or canary in anything that a student is given."""
     key, checks = read_key(grade.key), {}
-    from course_lib.grading.task import Task
+    from course_lib.grading.intake.task import Task
 
     for item in Task.load(handed_in.root, UNIT).items:
         if item.check:
@@ -115,7 +115,7 @@ def {name}:
     grade(gradebook=True)
     _nothing_secret(handed_in, grade, ["ada", "bob"])
     key = read_key(grade.key)
-    from course_lib.grading.task import Task
+    from course_lib.grading.intake.task import Task
 
     (check,) = [item.check for item in Task.load(handed_in.root, UNIT).items if item.column == "q98.twice"]
     for student in ("ada", "bob"):

@@ -173,7 +173,7 @@ def test_an_interrupt_loses_nothing(handed_in, grade, counted, monkeypatch):
 
 
 def test_two_graders_at_once_are_refused(handed_in, grade):
-    from course_lib.grading.store import Store
+    from course_lib.grading.results.kept import Store
 
     handed_in.enrol("ada")
     handed_in.submit("ada")

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from course_lib.grading import intake
-from course_lib.grading.cells import LARGEST
-from course_lib.grading.roster import Student
+from course_lib.grading.intake import intake
+from course_lib.grading.intake.cells import LARGEST
+from course_lib.grading.intake.roster import Student
 
 from .toy import RIGHT, UNIT, grade_id
 

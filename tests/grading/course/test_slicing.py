@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.grading.slicing import needed, plain_code
+from course_lib.grading.sandbox.slicing import needed, plain_code
 
 OTHERS = (
     "from math import ceil, floor\nimport numpy as np\nfrom course_lib import check",

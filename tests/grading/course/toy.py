@@ -60,7 +60,7 @@ CHECKED = {"q98-twice": 2, "q98-share": 3, "q98-bandwidth": 1, "q98-pieces": 2}
 CHECKS = """
 from math import ceil
 
-from course_lib.teaching.check import Check
+from course_lib.teaching.checks.check import Check
 
 
 def _twice(x):

@@ -1,0 +1,203 @@
+"""The revealed answer as HTML: the guess beside it, the reasoning, and why each slip or choice tempts."""
+
+import html
+import math
+from collections.abc import Sequence
+
+from course_lib.teaching import markup
+from course_lib.teaching.cards.answers import Answer, close, decades
+from course_lib.teaching.cards.card_state import Guess
+from course_lib.teaching.cards.card_texts import Card
+from course_lib.teaching.cards.verdict import Verdict
+
+
+def answer_html(card: Card, guesses: Sequence[Guess], found: Answer) -> str:
+    """The answer to the guesses of one round, of which there is at least one."""
+    made = {"number": _number, "choice": _choice, "claim": _claim, "reflection": _reflection}[card.kind]
+    return f'<section class="course-answer" aria-label="Answer">{"".join(made(card, guesses, found))}</section>'
+
+
+# ---- A number ----------------------------------------------------------------------------------------------------
+
+_COMPARED = {
+    "right": "You said {guess}; it is {truth}. That is right, within the {tolerance:.3g} % that count as right.",
+    "high": "You said {guess}; it is {truth}. That is too high by a factor of {factor}, or {decades:.2f} decades.",
+    "low": "You said {guess}; it is {truth}. That is too low by a factor of {factor}, or {decades:.2f} decades.",
+    "above": "You said {guess}; it is {truth}. That is {gap} too high.",
+    "below": "You said {guess}; it is {truth}. That is {gap} too low.",
+    "points above": "You said {guess}; it is {truth}. That is {points} percentage points too high.",
+    "points below": "You said {guess}; it is {truth}. That is {points} percentage points too low.",
+}
+_LAST_RIGHT = "Your last guess was {guess}. That is right."
+_LAST_WRONG = "Your last guess was {guess}. That is not right."
+
+
+def comparison(card: Card, guess: float, truth: float) -> str:
+    """One sentence: the guess, the answer, and how far apart they are."""
+    off = decades(guess, truth)
+    if close(card, guess, truth):
+        case = "right"
+    elif card.scale == "linear" or off is None:
+        case = ("points " if card.unit == "%" else "") + ("above" if guess > truth else "below")
+    else:
+        case = "high" if off > 0 else "low"
+    return _COMPARED[case].format(
+        guess=card.shown(guess),
+        truth=card.shown(truth),
+        tolerance=100 * card.tolerance,
+        gap=card.shown(abs(guess - truth)),
+        points=markup.number(abs(guess - truth)),
+        decades=abs(off or 0.0),
+        factor=markup.number(10 ** min(abs(off or 0.0), 300)),
+    )
+
+
+def _number(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
+    first, last, truth = guesses[0], guesses[-1], found.truth
+    parts = [f"<p><strong>{html.escape(comparison(card, first.value, truth))}</strong></p>"]
+    if last.value != first.value:
+        line = _LAST_RIGHT if close(card, last.value, truth) else _LAST_WRONG
+        parts.append(f"<p>{html.escape(line.format(guess=card.shown(last.value)))}</p>")
+    parts.append(scale_picture(card, first.value, truth))
+    for value, text in card.slips:
+        if any(close(card, guess.value, value) and not close(card, guess.value, truth) for guess in guesses):
+            parts.append(f'<div class="course-slip">{markup.markdown(text)}</div>')
+    return [*parts, markup.markdown(card.reason.replace("{truth}", markup.number(truth)))]
+
+
+# Of the picture: a dot and a diamond, each with its words, tell guess and answer apart, not their colour.
+_ON_ONE_AXIS = "On one axis: your first guess, {guess}, and the answer, {truth}."
+_GUESS_LABEL = "your first guess: {guess}"
+_TRUTH_LABEL = "answer: {truth}"
+
+
+def scale_picture(card: Card, guess: float, truth: float) -> str:
+    """The first guess and the answer on one axis, logarithmic where the card is, as SVG."""
+    log = card.scale == "log" and guess > 0 and truth > 0
+    values = [guess, truth, *(card.range or ())]
+    if log:
+        low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+        high += low == high
+        step = -(-(high - low) // 8)
+        ticks = [(tick, _power(tick)) for tick in range(low, high + 1, step)]
+    else:
+        low, high = min(values), max(values)
+        high += low == high
+        ticks = [(tick, markup.number(tick)) for tick in (low, (low + high) / 2, high)]
+
+    def x(value: float) -> float:
+        return 30 + 460 * ((math.log10(value) if log else value) - low) / (high - low)
+
+    def label(value: float, y: int, text: str) -> str:
+        anchor = "start" if x(value) < 140 else "end" if x(value) > 380 else "middle"
+        return f'<text x="{x(value):.1f}" y="{y}" text-anchor="{anchor}">{html.escape(text)}</text>'
+
+    axis = "".join(
+        f'<path d="M{30 + 460 * (tick - low) / (high - low):.1f} 46v8"/>'
+        f'<text class="tick" x="{30 + 460 * (tick - low) / (high - low):.1f}" y="72" text-anchor="middle">{text}</text>'
+        for tick, text in ticks
+    )
+    shown = {"guess": card.shown(guess), "truth": card.shown(truth)}
+    title = html.escape(_ON_ONE_AXIS.format(**shown))
+    a, b = x(guess), x(truth)
+    return (
+        f'<svg class="course-scale" viewBox="0 14 520 90" role="img" aria-label="{title}">'
+        f"<title>{title}</title>"
+        f'<path d="M30 50H490"/>{axis}<path class="gap" d="M{min(a, b):.1f} 50H{max(a, b):.1f}"/>'
+        f'<circle class="guess" cx="{a:.1f}" cy="50" r="7"/>{label(guess, 30, _GUESS_LABEL.format(**shown))}'
+        f'<path class="truth" d="M{b:.1f} 41l9 9l-9 9l-9-9z"/>{label(truth, 96, _TRUTH_LABEL.format(**shown))}'
+        "</svg>"
+    )
+
+
+def _power(exponent: int) -> str:
+    return f"{10.0**exponent:,g}" if -3 <= exponent <= 4 else f"1e{exponent}"
+
+
+# ---- A choice ----------------------------------------------------------------------------------------------------
+
+_FIRST_RIGHT = "Your first choice was right."
+_FIRST_WRONG = "Your first choice was not the right one."
+
+
+def _choice(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
+    first, last = guesses[0].value, guesses[-1].value
+    sentence = _FIRST_RIGHT if first == found.truth else _FIRST_WRONG
+    items = []
+    for choice in card.choices:
+        marks = [
+            *(["✓ right"] if choice.key == found.truth else []),
+            *(["your first choice"] if choice.key == first else []),
+            *(["your last choice"] if choice.key == last != first else []),
+        ]
+        mark = f" <em>({', '.join(marks)})</em>" if marks else ""
+        items.append(f"<dt>{html.escape(markup.plain(choice.text))}{mark}</dt><dd>{markup.markdown(choice.why)}</dd>")
+    reason = card.reason.replace("{truth}", card.shown(found.truth))
+    return [f"<p><strong>{sentence}</strong></p>", markup.markdown(reason), f"<dl>{''.join(items)}</dl>"]
+
+
+# ---- A claim -----------------------------------------------------------------------------------------------------
+
+_RULED = {
+    "holds": "The claim holds.",
+    "holds-if": "The claim holds only under a condition.",
+    "fails": "The claim fails.",
+}
+_VOTED = {
+    "holds": "Your first vote was that it holds.",
+    "holds-if": "Your first vote was that it holds only under a condition.",
+    "fails": "Your first vote was that it fails.",
+}
+
+
+def corrected(card: Card, verdict: Verdict) -> str:
+    """The claim said correctly, in Markdown, with the evidence that it names filled in."""
+    try:
+        return card.corrected.format_map(verdict.evidence)
+    except (KeyError, IndexError, ValueError):  # braces that name no evidence are text
+        return card.corrected
+
+
+def evidence(verdict: Verdict) -> list[tuple[str, str]]:
+    """What was computed for a ruling, as (label, value) texts."""
+    return [
+        (label, value if isinstance(value, str) else markup.number(value)) for label, value in verdict.evidence.items()
+    ]
+
+
+def _claim(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
+    verdict = found.verdict
+    computed = evidence(verdict)
+    said = "Said in full:" if verdict.ruling == "holds" else "Said correctly:"
+    return [
+        f"<p><strong>{_RULED[verdict.ruling]}</strong> {_VOTED[guesses[0].value]}</p>",
+        f"<p>{html.escape(verdict.because)}</p>" if verdict.because else "",
+        markup.table(("evidence", "computed just now"), computed) if computed else "",
+        f"<p><strong>{said}</strong></p>{markup.markdown(corrected(card, verdict))}",
+    ]
+
+
+# ---- A reflection ------------------------------------------------------------------------------------------------
+
+
+def _reflection(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
+    wrote = html.escape(guesses[-1].text)
+    return [
+        '<div class="course-beside">',
+        f'<div><p><strong>What you wrote</strong></p><p class="wrote">{wrote}</p></div>',
+        f"<div><p><strong>A model answer</strong></p>{markup.markdown(card.reason)}</div>",
+        "</div>",
+    ]
+
+
+# ---- Earlier rounds ----------------------------------------------------------------------------------------------
+
+_ROUND = "Round {n}, the one that counts"
+_LATER_ROUND = "Round {n}"
+
+
+def earlier_html(card: Card, guesses: Sequence[Guess], truth: float | str) -> str:
+    """A round before the present one, folded: what was asked, and the answer as the record keeps it."""
+    name = (_LATER_ROUND if card.round else _ROUND).format(n=card.round + 1)
+    asked = markup.markdown(card.prompt)
+    return f"<details><summary>{name}</summary>{asked}{answer_html(card, guesses, Answer(truth))}</details>"
