@@ -122,7 +122,7 @@ def lab(browser, tmp_path_factory):
 def serve(folder: Path, own: Path):
     """Start JupyterLab as `course lab` does, with folders of its own for all that it would keep in the user's home."""
     token = secrets.token_hex(16)
-    args = ["--no-browser", "--allow-root", "--port=0", "--expose-app-in-browser", f"--IdentityProvider.token={token}"]
+    args = ["--no-browser", "--port=0", "--expose-app-in-browser", f"--IdentityProvider.token={token}"]
     command, environment = my_course.lab(folder, args)
     environment.pop("COURSE_STATIC", None)
     environment.pop("COURSE_HOME", None)

@@ -64,10 +64,14 @@ def nbgrader(course, *arguments):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+# What formgrader itself waits for: its script ran, and has bound the boxes to the points and comments that it fetched.
+BOUND = "window.formgrader?.loaded && formgrader.grades.loaded && formgrader.comments.loaded"
+
+
 def points(page, cell: str, value: str, comment: str = ""):
     """Type points, and a comment, as a person does; wait until formgrader says that they are saved."""
+    page.wait_for_function(BOUND)
     box = page.locator(f"input#{cell}")
-    box.wait_for()
     with page.expect_response(lambda answer: "/api/grade/" in answer.url and answer.request.method == "PUT"):
         box.fill(value)
         box.press("Tab")

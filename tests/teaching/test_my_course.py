@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.teaching.lab import my_course
+from course_lib.teaching.lab import lab_server, my_course
 from course_lib.teaching.lab.my_course import START, main, update
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -523,7 +523,7 @@ def test_course_lab_from_a_wheel_makes_the_copy_and_serves_it_once(installed, tm
     folder.mkdir()
     own = {"PYTHONPATH": str(installed), "JUPYTER_RUNTIME_DIR": str(runtime), "JUPYTER_TOKEN": "secret"}
     given = {key: value for key, value in os.environ.items() if not key.startswith(("COURSE_", "JUPYTER"))} | own
-    command = [sys.executable, "-m", "course_lib", "lab", "--", "--no-browser", "--port=0", "--allow-root"]
+    command = [sys.executable, "-m", "course_lib", "lab", "--", "--no-browser", "--port=0"]
     log = tmp_path / "log"
     with open(log, "w") as output:
         server = subprocess.Popen(command, cwd=folder, env=given, stdout=output, stderr=subprocess.STDOUT)
@@ -535,6 +535,8 @@ def test_course_lab_from_a_wheel_makes_the_copy_and_serves_it_once(installed, tm
             time.sleep(0.1)
         copy = folder / "my_course"
         assert f"Your copy of the course is in {copy}." in log.read_text()
+        said = "JupyterLab runs as root. It listens on localhost, which only this machine reaches, and lets in whoever"
+        assert (said in log.read_text()) == (os.geteuid() == 0)
         shipped = {path.relative_to(ROOT) for top in my_course.SHIPPED for path in (ROOT / top).rglob("*.ipynb")}
         assert {name for name in shipped if not (copy / name).is_file()} == set()
         before = {path: path.stat().st_mtime_ns for path in copy.rglob("*.ipynb")}
@@ -552,6 +554,21 @@ def test_course_lab_from_a_wheel_makes_the_copy_and_serves_it_once(installed, tm
         server.terminate()
         server.wait(20)
     assert my_course.running(copy) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "socket", "asks", "words"),
+    [
+        ("localhost", False, True, ["localhost, which only this machine reaches", "whoever has its token"]),
+        ("0.0.0.0", False, True, ["0.0.0.0, which other machines may reach", "whoever has its token"]),
+        ("", False, False, ["all addresses, which other machines may reach", "EVERYBODY"]),
+        ("/run/lab.sock", True, True, ["/run/lab.sock, which only this machine reaches"]),
+    ],
+)
+def test_what_root_is_told(address, socket, asks, words):
+    line = lab_server.as_root(address, socket, asks)
+    assert [word for word in words if word not in line] == []
+    assert "\n" not in line
 
 
 def test_a_server_that_is_gone_or_serves_another_folder_is_not_taken_for_ours(tmp_path, monkeypatch):

@@ -21,6 +21,9 @@ from course_lib.teaching.checks.typed_number import parse_number
 DRAWS = 100
 """Inputs that `faults` draws to see that the right answer and each known wrong one stay apart."""
 
+DIGITS = 12
+"""Significant digits of a float in built data: processors differ in the last two or three of their sixteen."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
@@ -121,7 +124,8 @@ class Check:
 
 
 def public_cases(check: Check) -> dict:
-    """`check` as data for `checks.json`: no code, but what the reference and each wrong answer give in public.
+    """`check` as data for `checks.json`: no code, but what the reference and each wrong answer give in public, to
+    `DIGITS` digits, so that every processor writes the same file.
 
     Raises `ValueError` naming the check if one of them fails or returns what JSON cannot hold.
     """
@@ -133,11 +137,15 @@ def public_cases(check: Check) -> dict:
         "allow": list(check.allow),
         "insight": check.insight,
         "cases": [
-            {"input": case, "expected": expected(check, case), **({"group": group} if group else {})}
+            {"input": case, "expected": rounded(expected(check, case)), **({"group": group} if group else {})}
             for group, case in inputs
         ],
         "wrong": [
-            {"name": name, "message": message, "outputs": [_wrong_output(check, name, case) for _, case in inputs]}
+            {
+                "name": name,
+                "message": message,
+                "outputs": [rounded(_wrong_output(check, name, case)) for _, case in inputs],
+            }
             for name, (_, message) in check.wrong.items()
         ],
     }
@@ -146,6 +154,15 @@ def public_cases(check: Check) -> dict:
     if check.unit is not None:
         data["unit"] = check.unit
     return data
+
+
+def rounded(value):
+    """A JSON value with every float in it to `DIGITS` significant digits."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    return {key: rounded(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def faults(check: Check, draws: int = DRAWS) -> list[str]:

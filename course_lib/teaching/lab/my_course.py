@@ -120,9 +120,11 @@ def lab(target: Path, args: Sequence[str] = ()) -> tuple[list[str], dict[str, st
     opened = [f"--ServerApp.root_dir={target}", f"--LabApp.default_url=/lab/tree/{START}"]
     # A shell of its own choice would be a login shell wherever no terminal is behind us, and that one forgets the PATH.
     shell = f"--ServerApp.terminado_settings={{'shell_command': [{os.environ.get('SHELL') or 'sh'!r}]}}"
-    command = [sys.executable, "-m", "jupyter", "lab", *opened, *([shell] if os.name == "posix" else []), *args]
-    ours = {"JUPYTER_CONFIG_PATH": SETTINGS, "JUPYTER_PATH": DATA}
-    paths = {name: os.pathsep.join([str(own), *filter(None, [os.environ.get(name)])]) for name, own in ours.items()}
+    # Root is who runs every container; without this JupyterLab stops. `lab_server` says what is bound, and to whom.
+    ours = ["--ServerApp.allow_root=True", shell] if os.name == "posix" else []
+    command = [sys.executable, "-m", "jupyter", "lab", *opened, *ours, *args]
+    added = {"JUPYTER_CONFIG_PATH": SETTINGS, "JUPYTER_PATH": DATA}
+    paths = {name: os.pathsep.join([str(own), *filter(None, [os.environ.get(name)])]) for name, own in added.items()}
     # So that `course` and `python` in JupyterLab's terminals are the ones that run it.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     return command, {**os.environ, "PATH": path, **paths}

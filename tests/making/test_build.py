@@ -78,7 +78,7 @@ def test_two_builds_are_equal_byte_for_byte(toy, tmp_path):
 PRINT_DIGEST = """
 import sys
 from pathlib import Path
-from tests.build.test_build import digest
+from tests.making.test_build import digest
 print(digest(Path(sys.argv[1])))
 """
 
