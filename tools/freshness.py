@@ -38,9 +38,9 @@ def changed(root: Path, folder: Path, before: dict[str, str], reads: Sequence[st
 
 
 def digest(path: Path) -> str:
-    """Of a file's content, of Python without comments and docstrings; of a folder's names."""
+    """Of a file's content, of Python without comments and docstrings; of the names of a folder's data."""
     if path.is_dir():
-        content = "\0".join(sorted(each.name for each in path.iterdir() if each.name[0] not in "._")).encode()
+        content = "\0".join(_data(path)).encode()
     else:
         content = _code(path.read_text(encoding="utf-8")) if path.suffix == ".py" else path.read_bytes()
     return hashlib.sha256(content).hexdigest()[:12]
@@ -59,11 +59,15 @@ def _name(root: Path, path: Path) -> str | None:
     if base is None or not path.exists():
         return None
     name = path.relative_to(base)
-    if path.is_dir():  # of data; the one that Python looks for modules in decides nothing
-        counts = name.parts[:1] == ("course_lib",) and path.name != "__pycache__" and not any(path.glob("*.py"))
+    if path.is_dir():  # one more recording may be shown
+        counts = name.parts[:1] == ("course_lib",) and path.name != "__pycache__" and bool(_data(path))
     else:
         counts = name.parts[0] in FOLDERS and path.suffix != ".ipynb" and path.name not in (*ASIDE, "lesson.md")
     return name.as_posix() if counts else None
+
+
+def _data(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.is_file() and path.suffix not in (".py", ".md"))
 
 
 def _path(root: Path, name: str) -> Path:
