@@ -29,7 +29,7 @@ from course_lib.teaching.checks.check import public_cases
 from tools.freshness import changed, made_from
 from tools.lint import SECRET, lint
 from tools.outputs import HOW, images_without_words
-from tools.source import SourceError, files, load_checks, notebook, read_page, to_bytes, units
+from tools.source import SourceError, files, front_matter, load_checks, notebook, read_page, to_bytes, units
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL = Path(__file__).with_name("watched_kernel.py")
@@ -151,7 +151,9 @@ def unit_map(root: Path, planned: Mapping[str, Sequence[str]]) -> str:
 
     A title that a unit has the number of is no longer planned.
     """
-    fronts = {folder.name: read_page(folder / "lesson.md", root).front["course"] for folder in units(root)}
+    fronts = {
+        folder.name: front_matter((folder / "lesson.md").read_text("utf-8"))[0]["course"] for folder in units(root)
+    }
     lines = ["| part | question | lesson |", "| --- | --- | --- |"]
     for part in dict.fromkeys([*planned, *filter(None, (front.get("part") for front in fronts.values()))]):
         here = {name: front["title"] for name, front in fronts.items() if front.get("part") == part}
