@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Canvas
 from course_lib import experiments, figures
 from course_lib.experiments import registry
 from course_lib.experiments.recordings import loading
-from course_lib.figures import figure, labels, style
+from course_lib.figures import labels, style
 from course_lib.figures.figure import draw, image
 
 from .example import result
@@ -239,7 +239,7 @@ def test_the_projector_size_has_larger_text_and_thicker_lines(canvases, monkeypa
 
 def test_figures_is_where_a_lesson_looks():
     assert figures.draw is draw
-    assert figures is figure
+    assert figures.projector is style.projector
 
 
 def test_the_html_has_words_and_turns_dark_with_the_page():

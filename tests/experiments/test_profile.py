@@ -362,7 +362,7 @@ def test_doctor_measures_only_where_nothing_fits(quick, cache_folder, monkeypatc
 def test_a_profile_replaces_the_old_one_in_one_step(kept_profile, cache_folder, monkeypatch):
     before = (cache_folder / "profile.json").read_text("utf-8")
     monkeypatch.setattr(
-        profile.files.os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+        profile.atomic.os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
     )
     with pytest.raises(OSError, match="No space"):
         profile.keep({**kept_profile, "new": True})

@@ -9,7 +9,8 @@ import os
 import signal
 import sys
 
-from course_lib.grading import command, files, run
+from course_lib import atomic
+from course_lib.grading import command, run
 from course_lib.grading.results import book
 from course_lib.grading.sandbox.engine import Answered, Reply
 from course_lib.teaching.checks.check_form import decode_arguments
@@ -58,7 +59,7 @@ class Here:
 if __name__ == "__main__":
     run.Engine = Here
     run.Store.PATIENCE = 0
-    for owner, name in [(run.Store, "put"), (run.Store, "mark_handed_over"), (files.os, "replace")]:
+    for owner, name in [(run.Store, "put"), (run.Store, "mark_handed_over"), (atomic.os, "replace")]:
         counted(owner, name)
     for name in ("_know_the_task", "_add_students", "_add_points"):
         counted(book, name)
