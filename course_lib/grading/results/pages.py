@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from course_lib.grading.files import write as write_file
+from course_lib import atomic
 from course_lib.grading.intake.task import Item, Task
 from course_lib.grading.results.book import Entry
 from course_lib.grading.results.feedback import by_hand, explained, overridden
@@ -23,11 +23,11 @@ Entries = Mapping[str, Mapping[str, Entry]]
 
 def write(folder: Path, task: Task, rows: Sequence, entries: Entries, strangers: Sequence[str]) -> list[str]:
     """Write all files of a unit into `folder`; returns what to tell the teaching assistant, line by line."""
-    write_file(folder / "grades.csv", table(task, rows, entries))
+    atomic.replace(folder / "grades.csv", table(task, rows, entries), alone=True)
     for row in rows:
         page = student_page(task, row, entries.get(row.student.id, {}))
-        write_file(folder / "feedback" / f"{row.student.id}.html", page)
-    write_file(folder / "teacher.html", teacher_page(task, rows, entries, strangers))
+        atomic.replace(folder / "feedback" / f"{row.student.id}.html", page, alone=True)
+    atomic.replace(folder / "teacher.html", teacher_page(task, rows, entries, strangers), alone=True)
     held = [row for row in rows if row.held]
     waiting = sum(_waiting(task, row, entries) > 0 for row in rows)
     values = {"unit": task.unit, "graded": len(rows) - len(held), "held": len(held), "waiting": waiting}

@@ -4,6 +4,7 @@ import html
 import math
 from collections.abc import Sequence
 
+from course_lib.figures.tabular import html_table
 from course_lib.teaching import markup
 from course_lib.teaching.cards.answers import Answer, close, decades
 from course_lib.teaching.cards.card_state import Guess
@@ -172,7 +173,7 @@ def _claim(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
     return [
         f"<p><strong>{_RULED[verdict.ruling]}</strong> {_VOTED[guesses[0].value]}</p>",
         f"<p>{html.escape(verdict.because)}</p>" if verdict.because else "",
-        markup.table(("evidence", "computed just now"), computed) if computed else "",
+        html_table(("evidence", "computed just now"), computed, side="") if computed else "",
         f"<p><strong>{said}</strong></p>{markup.markdown(corrected(card, verdict))}",
     ]
 
