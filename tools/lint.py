@@ -21,6 +21,7 @@ from tools.source import (
     SourceError,
     files,
     load_checks,
+    no_toml,
     read_page,
     units,
 )
@@ -301,8 +302,7 @@ def _card_faults(path: Path) -> Faults:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        at = re.search(r"at line (\d+)", str(error))
-        yield int(at[1]) if at else 1, f"no valid TOML: {error}"
+        yield no_toml(error)
         return
     for id, line in _card_lines(path).items():
         name, folder = id.partition(".")[2], path.parent.name
@@ -371,7 +371,7 @@ def _check_faults(path: Path, own: list[Check]) -> Faults:
         seen.add(check.id)
         for who, function in [
             ("the reference", check.reference),
-            *((f"wrong[{n!r}]", f) for n, (f, _) in check.wrong.items()),
+            *((f"wrong[{n!r}]", f) for n, f in check.wrong.items()),
         ]:
             code = getattr(function, "__code__", None)
             if code is None or Path(code.co_filename) != path:

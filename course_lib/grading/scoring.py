@@ -123,7 +123,7 @@ def _diagnosis(check: Check, calls, replies, got) -> tuple[str, str] | None:
         for name, output in wrong_outputs(check, calls[at].arguments).items():
             far[name] = max(far[name], check.same.distance(got[at], output))
     nearest = min(far, key=far.get, default=None)
-    return (nearest, check.wrong[nearest][1]) if nearest is not None and far[nearest] <= 1 else None
+    return (nearest, check.messages[nearest]) if nearest is not None and far[nearest] <= 1 else None
 
 
 def _failing(check: Check, call: Call, reply: Reply, got: list, wanted: list, at: int) -> str:

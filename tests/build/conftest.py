@@ -151,9 +151,17 @@ CHECKS = [
         public=[(3,), (5.5,)],
         generate=lambda rng: (rng.randint(3, 99),),
         reference=_twice,
-        wrong={"squared": (_squared, "You squared it.")},
+        wrong={"squared": _squared},
     ),
 ]
+"""
+
+WORDS = """\
+[twice]
+insight = "Twice is not squared."
+
+[twice.wrong]
+"squared" = "You squared it."
 """
 
 
@@ -165,7 +173,8 @@ class Toy:
         self.unit = root / "lessons" / "q99_toy"
         self.unit.mkdir(parents=True, exist_ok=True)
         texts = {"lesson.md": LESSON, "exercises.md": EXERCISES, "cards.toml": CARDS, "truths.py": TRUTHS}
-        for name, text in (texts | {"claims.py": CLAIMS, "checks.py": CHECKS, "teaching.md": "# Plans\n"}).items():
+        texts |= {"claims.py": CLAIMS, "checks.py": CHECKS, "checks.toml": WORDS, "teaching.md": "# Plans\n"}
+        for name, text in texts.items():
             (self.unit / name).write_text(text)
 
     def edit(self, name: str, old: str, new: str) -> int:

@@ -195,6 +195,18 @@ BAD = {
     ),
     "check of another unit": ("checks.py", 'id="q99.twice"', 'id="q98.twice"', -1, "the unit's prefix"),
     "wrong answer sometimes right": ("checks.py", "rng.randint(3, 99)", "rng.randint(2, 4)", None, "twice(x=2)"),
+    "words no TOML": ("checks.toml", '"You squared it."', "You squared it.", 0, "no valid TOML"),
+    "wrong answer without a message": ("checks.toml", '"squared" = "You squared it."\n', "", -1, "has no message"),
+    "message without a wrong answer": (
+        "checks.toml",
+        '"squared"',
+        'cubed = "You cubed it."\n"squared"',
+        0,
+        "twice.wrong.cubed: checks.py has no such check or wrong answer",
+    ),
+    "words of no check": ("checks.toml", "[twice]", "[thrice]", 1, "thrice.insight: checks.py has no such check"),
+    "unknown words": ("checks.toml", "insight =", "insigt =", 0, "twice.insigt: checks.py has no such"),
+    "message of no letters": ("checks.toml", '"You squared it."', '" "', 0, "must be a sentence"),
     "wrong answer never seen": ("checks.py", "public=[(3,), (5.5,)]", "public=[(2,)]", None, "no public input tells"),
 }
 ELSEWHERE = {  # problems that stand in another place than the replaced text
