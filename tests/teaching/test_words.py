@@ -2,7 +2,6 @@
 
 import ast
 import itertools
-import re
 import string
 import tomllib
 from pathlib import Path
@@ -29,7 +28,10 @@ step = "{who} steps"
 """
 
 CALCULATED = {
-    name for path in ROOT.glob("course_lib/accounting/**/*.py") for name in re.findall(r"\w+", path.read_text())
+    node.value if isinstance(node, ast.Constant) else node.target.id
+    for path in ROOT.glob("course_lib/accounting/**/*.py")
+    for node in ast.walk(ast.parse(path.read_text()))
+    if isinstance(node, ast.Constant) or (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name))
 }
 """Names that a key can have without standing in the module: the parts of what the calculators give."""
 
