@@ -117,6 +117,10 @@ tolerance = 0.1
 kind = "claim"
 claim = "It is two."
 corrected = "It is two, give or take nothing."
+because = "Counted {times:.0f} times."
+
+[it-is-two.evidence]
+"two ÷ one" = "{ratio:.1f}"
 """
 
 TRUTHS = """\
@@ -125,8 +129,11 @@ def how_many():
 """
 
 CLAIMS = """\
+from course_lib.teaching.verdict import Verdict
+
+
 def it_is_two():
-    return None
+    return Verdict("holds", times=2, ratio=2.0)
 """
 
 CHECKS = """\

@@ -175,6 +175,21 @@ BAD = {
     ),
     "card without truth": ("truths.py", "def how_many", "def how_much", None, "how_many() in truths.py"),
     "card without claim": ("claims.py", "def it_is_two", "def it_is", None, "it_is_two() in claims.py"),
+    "claim names no number": (
+        "cards.toml",
+        '"{ratio:.1f}"',
+        '"{ration:.1f}"',
+        None,
+        "its texts name 'ration', which it_is_two() in claims.py does not give",
+    ),
+    "number that no text names": (
+        "claims.py",
+        "ratio=2.0",
+        "ratio=2.0, more=1",
+        None,
+        "it_is_two() in claims.py gives 'more', which no text names",
+    ),
+    "claim with an open brace": ("cards.toml", '"{ratio:.1f}"', '"{ratio"', None, "braces cannot be filled"),
     "truths no Python": ("truths.py", "    return 2.0", "    return 2.0)", 0, "SyntaxError"),
     "checks no Python": ("checks.py", "    return x * x", "    return x *", 0, "SyntaxError"),
     "checks cannot run": (
@@ -212,6 +227,9 @@ BAD = {
 ELSEWHERE = {  # problems that stand in another place than the replaced text
     "card without truth": ("cards.toml", 1),
     "card without claim": ("cards.toml", 7),
+    "claim names no number": ("cards.toml", 7),
+    "number that no text names": ("cards.toml", 7),
+    "claim with an open brace": ("cards.toml", 7),
     "truth wants a name": ("cards.toml", 1),
     "checks cannot run": ("checks.py", 15),
     "reference from elsewhere": ("checks.py", 15),

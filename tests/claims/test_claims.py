@@ -6,7 +6,7 @@ existed and knows nothing of `claims.py`. A claim that is not in it fails here: 
 
 import pytest
 
-from course_lib.teaching import answers, units
+from course_lib.teaching import answer_html, answers, units
 from course_lib.teaching.card_texts import read_card
 from course_lib.teaching.docket import RULINGS, verdicts
 
@@ -140,8 +140,10 @@ def test_the_code_decides_as_the_derivation_does(id):
     card = read_card(id)
     verdict = answers.answer(card).verdict
     assert verdict.ruling == LEDGER[id]
-    assert verdict.evidence, "a ruling without evidence persuades nobody"
-    assert verdict.because or verdict.ruling != "holds-if", "a condition is stated where there is one"
+    assert answer_html.evidence(card, verdict), "a ruling without evidence persuades nobody"
+    assert answer_html.because(card, verdict) or verdict.ruling != "holds-if", (
+        "a condition is stated where there is one"
+    )
     assert card.corrected
 
 
