@@ -23,7 +23,7 @@ from course_lib.grading.scoring import calls_for, score
 from course_lib.grading.seeds import exercise_seed
 from course_lib.grading.store import Store
 from course_lib.grading.task import Item, Task
-from course_lib.grading.texts import HELD, NOTES
+from course_lib.grading.texts import say
 
 HIDDEN = 8
 """Hidden inputs that are drawn for each group of each check."""
@@ -106,7 +106,7 @@ def _rows(course: Course, task: Task, roster: Sequence[Student], store: Store) -
         if digest == row.digest:
             row.result = result
         else:
-            row.reason = HELD["not_run"]
+            row.reason = say("held", "not_run")
     return rows
 
 
@@ -205,7 +205,7 @@ def _hand_over(course: Course, task: Task, rows: Sequence[Row], store: Store) ->
         folder = course.submitted / row.folder / task.unit
         date, readable = book.timestamp(folder)
         if not readable:
-            row.notes.append(NOTES["timestamp"])
+            row.notes.append(say("notes", "timestamp"))
         if row.held:
             continue
         digests = _item_digests(task, row, date)
