@@ -100,16 +100,26 @@ def _pieces(n, size):
 
 CHECKS = [
     Check(id="q98.twice", points=2, signature="twice(x)", public=[(3,), (5.5,)], reference=_twice,
-          generate=lambda rng: (rng.randint(10_000, 99_999),), wrong={"squared": (_squared, "You squared it.")}),
+          generate=lambda rng: (rng.randint(10_000, 99_999),), wrong={"squared": _squared}),
     Check(id="q98.share", points=3, signature="share(n, m)", groups={"one card": 1, "several cards": 2},
           public={"one card": [(5, 1)], "several cards": [(6, 4)]}, reference=_share,
           generate=lambda rng, group: (rng.randint(10, 99), 1 if group == "one card" else rng.randint(2, 9)),
-          wrong={"undivided": (_undivided, "Divide by the cards.")}),
+          wrong={"undivided": _undivided}),
     Check(id="q98.bandwidth", points=1, signature="bandwidth", unit="TB/s", reference=_bandwidth,
-          wrong={"GB for TB": (_thousandfold, "That many GB/s, or TB/s?")}),
+          wrong={"GB for TB": _thousandfold}),
     Check(id="q98.pieces", points=2, signature="pieces(n, size)", public=[(7, 2), (8, 4)], reference=_pieces,
           generate=lambda rng: (rng.randint(100, 999), rng.randint(2, 9))),
 ]
+"""
+WORDS = """
+[twice.wrong]
+squared = "You squared it."
+
+[share.wrong]
+undivided = "Divide by the cards."
+
+[bandwidth.wrong]
+"GB for TB" = "That many GB/s, or TB/s?"
 """
 
 
@@ -129,6 +139,7 @@ def write_unit(root: Path) -> None:
         page += CELL.format(grade="true", id=f"{id}-check", points=points, answer="false", source=check)
     (unit / "exercises.md").write_text(page + TEXT)
     (unit / "checks.py").write_text(CHECKS)
+    (unit / "checks.toml").write_text(WORDS)
     for path, content in derived(root).items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(content)

@@ -26,7 +26,8 @@ RIDGE = Check(
     public=[(989e12, 3.35e12), (312e12, 1.555e12)],
     generate=draw_ridge,
     reference=lambda peak, bandwidth: peak / bandwidth,
-    wrong={"upside down": (lambda peak, bandwidth: bandwidth / peak, "You divided the bandwidth by the peak.")},
+    wrong={"upside down": lambda peak, bandwidth: bandwidth / peak},
+    messages={"upside down": "You divided the bandwidth by the peak."},
 )
 AREA = Check(
     id="q99.area",

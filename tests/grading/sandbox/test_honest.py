@@ -67,7 +67,7 @@ def wrong_cell(folder, check, name: str) -> str:
     text = "\n".join(
         line for line in (folder / "checks.py").read_text().splitlines() if not line.startswith("from course_lib")
     )
-    pick = f"next(each.wrong[{name!r}][0] for each in CHECKS if each.id == {check.id!r})"
+    pick = f"next(each.wrong[{name!r}] for each in CHECKS if each.id == {check.id!r})"
     return f"{OWN_CHECK}\n{text}\n{check.name} = {pick}{'()' if check.unit is not None else ''}"
 
 
@@ -101,7 +101,7 @@ def submissions():
         yield "prints its answer", check, f"{source}\n_f = {check.name}\ndef {check.name}(*a): print(_f)", 0, None
     for folder in FOLDERS:
         for check in load_checks(folder, ROOT):
-            for name, (function, _) in check.wrong.items():
+            for name, function in check.wrong.items():
                 cell = wrong_cell(folder, check, name)
                 yield f"wrong, {name}", check, cell, function, name
                 noisy = f"import sys\n{cell}\nprint('z' * 1000, file=sys.stderr)"

@@ -17,7 +17,8 @@ def share(**changes):
         "public": {"one card": [(5, 1)], "several cards": [(6, 4), (8, 2)]},
         "generate": lambda rng, group: (rng.randint(10, 99), 1 if group == "one card" else rng.randint(2, 9)),
         "reference": lambda n, m: n / m,
-        "wrong": {"undivided": (lambda n, m: n, "Divide by the cards.")},
+        "wrong": {"undivided": lambda n, m: n},
+        "messages": {"undivided": "Divide by the cards."},
     }
     return Check(**(values | changes))
 
@@ -30,7 +31,8 @@ def bandwidth(**changes):
         "unit": "TB/s",
         "reference": lambda: 3.35,
         "same": Close(rel=0.01),
-        "wrong": {"GB for TB": (lambda: 3350, "Is that TB/s?")},
+        "wrong": {"GB for TB": lambda: 3350},
+        "messages": {"GB for TB": "Is that TB/s?"},
         "insight": "So it is.",
     }
     return Check(**(values | changes))
@@ -79,10 +81,10 @@ def test_a_function_that_keeps_something_earns_no_group(unit):
 
 def test_a_wrong_answer_may_be_right_in_a_whole_group_but_not_in_half_of_one():
     assert faults(share()) == []
-    half = {"some": (lambda n, m: n / m if m < 6 else 0, "No.")}
-    assert any("within three tolerances" in fault for fault in faults(share(wrong=half)))
-    always = {"late": (lambda n, m: n / m if m != 4 else 0, "No.")}
-    assert any("within three tolerances" in fault for fault in faults(share(wrong=always)))
+    half = {"some": lambda n, m: n / m if m < 6 else 0}
+    assert any("within three tolerances" in fault for fault in faults(share(wrong=half, messages={"some": "No."})))
+    always = {"late": lambda n, m: n / m if m != 4 else 0}
+    assert any("within three tolerances" in fault for fault in faults(share(wrong=always, messages={"late": "No."})))
 
 
 @pytest.mark.parametrize(
@@ -148,8 +150,8 @@ def test_a_quantity_in_the_data():
     assert (data["unit"], data["signature"]) == ("TB/s", "bandwidth")
     assert data["cases"] == [{"input": {"args": []}, "expected": 3.35}]
     assert faults(bandwidth()) == []
-    near = {"rounded": (lambda: 3.36, "No.")}
-    assert any("rounded" in fault for fault in faults(bandwidth(wrong=near)))
+    near = {"rounded": lambda: 3.36}
+    assert any("rounded" in fault for fault in faults(bandwidth(wrong=near, messages={"rounded": "No."})))
 
 
 @pytest.mark.parametrize(

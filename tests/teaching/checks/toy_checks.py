@@ -14,10 +14,13 @@ def a_check(**changes) -> Check:
         "generate": lambda rng: (rng.randint(100, 999), rng.randint(2, 9)),
         "reference": lambda flops, nbytes: flops / nbytes,
         "wrong": {
-            "upside down": (lambda flops, nbytes: nbytes / flops, "You divided bytes by FLOPs."),
-            "doubled": (lambda flops, nbytes: 2 * flops / nbytes, "A `FLOP` counts once."),
+            "upside down": lambda flops, nbytes: nbytes / flops,
+            "doubled": lambda flops, nbytes: 2 * flops / nbytes,
         },
+        "messages": {"upside down": "You divided bytes by FLOPs.", "doubled": "A `FLOP` counts once."},
     }
+    if "wrong" in changes and "messages" not in changes:
+        changes = {**changes, "messages": dict.fromkeys(changes["wrong"], "No.")}
     return Check(**(values | changes))
 
 
