@@ -33,7 +33,7 @@ def answers() -> dict[str, list[tuple]]:
     checks = [check for folder in units(ROOT) for check in load_checks(folder, ROOT)]
     return {
         "right": [(check.id, answer(check, check.reference)) for check in checks],
-        "wrong": [(check.id, answer(check, fn)) for check in checks for fn, _ in check.wrong.values()],
+        "wrong": [(check.id, answer(check, fn)) for check in checks for fn in check.wrong.values()],
     }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from course_lib.teaching.cards.card_texts import CardError, parse_card
+from course_lib.teaching.cards.card_texts import Card, CardError, names, parse_card
 from course_lib.teaching.checks.check import Check, faults
 from tools.source import (
     EMPTY,
@@ -21,6 +21,7 @@ from tools.source import (
     SourceError,
     files,
     load_checks,
+    no_toml,
     read_page,
     units,
 )
@@ -291,8 +292,7 @@ def _card_faults(path: Path) -> Faults:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        at = re.search(r"at line (\d+)", str(error))
-        yield int(at[1]) if at else 1, f"no valid TOML: {error}"
+        yield no_toml(error)
         return
     for id, line in _card_lines(path).items():
         name, folder = id.partition(".")[2], path.parent.name
@@ -312,6 +312,8 @@ def _card_faults(path: Path) -> Faults:
         elif parameters != set(card.given):
             rounds, own = ", ".join(card.given) or "nothing", ", ".join(sorted(parameters)) or "nothing"
             yield line, f"card {id!r}: its rounds give {rounds}, but {function}() in {module.name} takes {own}"
+        elif card.kind == "claim":
+            yield from ((line, f"card {id!r}: {fault}") for fault in _claim_faults(card, module, function))
 
 
 def _functions(path: Path) -> dict[str, set[str]]:
@@ -325,6 +327,22 @@ def _functions(path: Path) -> dict[str, set[str]]:
         for node in tree.body
         if isinstance(node, ast.FunctionDef)
     }
+
+
+def _claim_faults(card: Card, module: Path, function: str) -> Iterator[str]:
+    """Names on which the texts of a claim and its verdicts do not agree; silent where a mapping hands over some."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    body = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
+    calls = [node for node in ast.walk(body) if isinstance(node, ast.Call) and _called(node) == "Verdict"]
+    given = {keyword.arg for call in calls for keyword in call.keywords}
+    said = names("".join([card.because, *card.evidence.values()]))
+    if None in given:
+        return
+    for name in sorted(said - given):
+        yield f"its texts name {name!r}, which {function}() in {module.name} does not give"
+    for name in sorted(given - said):
+        if f"{{{name}" not in card.corrected:
+            yield f"{function}() in {module.name} gives {name!r}, which no text names"
 
 
 def _syntax_faults(path: Path) -> Faults:
@@ -355,7 +373,7 @@ def _check_faults(path: Path, own: list[Check]) -> Faults:
         seen.add(check.id)
         for who, function in [
             ("the reference", check.reference),
-            *((f"wrong[{n!r}]", f) for n, (f, _) in check.wrong.items()),
+            *((f"wrong[{n!r}]", f) for n, f in check.wrong.items()),
         ]:
             code = getattr(function, "__code__", None)
             if code is None or Path(code.co_filename) != path:

@@ -1,8 +1,10 @@
 """Reading `lessons/<unit>/`: notebooks in MyST text with the source line of every cell, and the unit's checks."""
 
+import contextlib
 import hashlib
 import json
 import re
+import tomllib
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +15,10 @@ import nbformat
 import yaml
 
 from course_lib.grading.intake.task import read_checks
+from course_lib.teaching.checks.check_words import WordsError
 
 NOTEBOOK_FILES = ("lesson.md", "exercises.md")
-UNIT_FILES = (*NOTEBOOK_FILES, "cards.toml", "checks.toml", "ledger.toml", "teaching.md")  # and Python
+UNIT_FILES = (*NOTEBOOK_FILES, "cards.toml", "checks.toml", "explorer.toml", "ledger.toml", "teaching.md")  # and Python
 
 FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
 
@@ -207,20 +210,61 @@ def to_bytes(nb: nbformat.NotebookNode) -> bytes:
 
 
 def load_checks(folder: Path, root: Path) -> list:
-    """The `CHECKS` of a unit, empty without checks.py. Raises `SourceError` with the failing line."""
-    path = folder / "checks.py"
+    """The `CHECKS` of a unit, empty without checks.py. Raises `SourceError` with the failing lines."""
+    path, words = folder / "checks.py", folder / "checks.toml"
     if not path.exists():
         return []
-    name = path.relative_to(root).as_posix()
+    name, beside = (each.relative_to(root).as_posix() for each in (path, words))
     try:
         return read_checks(path)
     except SyntaxError as error:
         raise SourceError([Problem(name, error.lineno or 1, f"SyntaxError: {error.msg}")]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise SourceError([Problem(beside, *no_toml(error))]) from None
+    except WordsError as error:
+        lines = toml_lines(words.read_text(encoding="utf-8")) if words.exists() else {}
+        raise SourceError(
+            [Problem(beside, _nearest(keys, lines), message) for keys, message in error.faults.items()]
+        ) from None
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         raise SourceError(
             [Problem(name, lines[-1] if lines else 1, f"{type(error).__name__}: {_one_line(error)}")]
         ) from None
+
+
+def no_toml(error: tomllib.TOMLDecodeError) -> tuple[int, str]:
+    """The line of a file that is no TOML, and what to say of it."""
+    at = re.search(r"at line (\d+)", str(error))
+    return int(at[1]) if at else 1, f"no valid TOML: {error}"
+
+
+def toml_lines(text: str) -> dict[tuple[str, ...], int]:
+    """(table, keys …) -> the line where it stands, for TOML in which every head of a table and every key begins one."""
+    found, table = {}, ()
+    for number, line in enumerate(text.splitlines(), 1):
+        head, key = re.match(r"\[[^\[\]]+\]", line), re.match(r"(\"([^\"\\]|\\.)*\"|'[^']*'|[\w-]+)(?=\s*=)", line)
+        if head:
+            table = _keys(head[0])
+        if head or key:
+            found.setdefault(table if head else (*table, *_keys(f"{key[0]} = 0")), number)
+    return found
+
+
+def _keys(line: str) -> tuple[str, ...]:
+    """The keys of one line of TOML, from the outermost; none where it is text that only looks like one."""
+    keys, inner = (), {}
+    with contextlib.suppress(tomllib.TOMLDecodeError):
+        inner = tomllib.loads(line)
+    while inner:
+        ((key, inner),) = inner.items()
+        keys = (*keys, key)
+    return keys
+
+
+def _nearest(keys: tuple[str, ...], lines: dict[tuple[str, ...], int]) -> int:
+    """The line of these keys, or of the table in which they are missing."""
+    return next((lines[keys[:end]] for end in range(len(keys), 0, -1) if keys[:end] in lines), 1)
 
 
 def _one_line(error) -> str:

@@ -8,11 +8,11 @@ Storey above `accounting`; torch is imported inside functions only.
 """
 
 from course_lib.experiments.recordings.loading import load, recorded
-from course_lib.experiments.recordings.side_by_side import Comparison
+from course_lib.experiments.recordings.side_by_side import SideBySide
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.result import Column, Result
 
-__all__ = ["Column", "Comparison", "Result", "Unavailable", "doctor", "here", "load", "names", "recorded", "run"]
+__all__ = ["Column", "Result", "SideBySide", "Unavailable", "doctor", "here", "load", "names", "recorded", "run"]
 
 
 def names() -> tuple[str, ...]:

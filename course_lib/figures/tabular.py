@@ -4,7 +4,8 @@ import html
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from course_lib.accounting import units
 
@@ -30,18 +31,20 @@ def ratio(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns of characters: the first to the left, the others to the right."""
+def text_table(headings: Sequence[str], rows: Iterable[Sequence[str]], words: bool = False) -> str:
+    """Columns of characters: the first to the left, the others, numbers, to the right under a rule; `words` all to the
+    left, without a rule.
+    """
     lines = [headings, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    if not words:
+        lines.insert(1, ["-" * width for width in widths])
 
-    def line(cells) -> str:
-        first, *rest = (
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(cells, widths, strict=True))
-        )
-        return "  ".join([first, *rest]).rstrip()
+    def line(cells: Sequence[str]) -> str:
+        to = (str.ljust, *[str.ljust if words else str.rjust] * (len(widths) - 1))
+        return "  ".join(put(cell, width) for put, cell, width in zip(to, cells, widths, strict=True)).rstrip()
 
-    return "\n".join([line(headings), "  ".join("-" * w for w in widths), *map(line, rows)])
+    return "\n".join(map(line, lines))
 
 
 def paragraph(text: str) -> str:
@@ -50,25 +53,31 @@ def paragraph(text: str) -> str:
 
 
 def html_table(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], caption: str, notes: Sequence[str] = (), left=False
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    caption: str = "",
+    notes: Sequence[str] = (),
+    side: Literal["right", "left", ""] = "right",
 ) -> str:
-    """An HTML table in the page's own colours, with its caption above and its notes below; `left` for words instead of
-    numbers. A number stays on one line with its unit, and what stands `so` in a note is code.
+    """An HTML table with its caption above and its notes below; the first cell of a row is its header.
+
+    side: where the other columns stand: "right" for numbers, which stay on one line with their unit, "left" for words;
+    "" leaves the look of the table to the page. What stands `so` in a note is code.
     """
-    e = html.escape
-    side, wrap = ("left", "") if left else ("right", ";white-space:nowrap")
-    head = "".join(
-        f'<th scope="col" style="text-align:{"left" if i == 0 else side}">{e(h)}</th>' for i, h in enumerate(headings)
-    )
-    body = "".join(
-        f'<tr><th scope="row" style="text-align:left;font-weight:normal">{e(first)}</th>'
-        + "".join(f'<td style="text-align:{side}{wrap}">{e(cell)}</td>' for cell in rest)
-        + "</tr>"
+
+    def cell(tag: str, text: str, style: str) -> str:
+        look = f' style="{style}"' if side else ""
+        return f"<{tag}{look}>{html.escape(text)}</{tag.partition(' ')[0]}>"
+
+    column, row, number = 'th scope="col"', 'th scope="row"', ";white-space:nowrap" if side == "right" else ""
+    head = "".join(cell(column, text, f"text-align:{side if i else 'left'}") for i, text in enumerate(headings))
+    lines = (
+        cell(row, first, "text-align:left;font-weight:normal")
+        + "".join(cell("td", text, f"text-align:{side}{number}") for text in rest)
         for first, *rest in rows
     )
-    written = [re.sub("`([^`]+)`", r"<code>\1</code>", e(note)) for note in notes]
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    title = cell("caption", caption, "caption-side:top;text-align:left;color:inherit") if caption else ""
+    written = [re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(note)) for note in notes]
     below = "".join(f'<p style="margin:.2em 0;font-size:.9em">{note}</p>' for note in written)
-    return (
-        f'<table><caption style="caption-side:top;text-align:left;color:inherit">{e(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
-    )
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"

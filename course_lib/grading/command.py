@@ -9,7 +9,7 @@ from course_lib.grading.intake.task import Task
 from course_lib.grading.run import Course, units_in
 from course_lib.grading.run import grade as grade_all
 from course_lib.grading.seeds import new_key, read_key, write_key
-from course_lib.grading.wording import NEW_KEY
+from course_lib.grading.wording import say
 
 
 def grade(
@@ -58,4 +58,4 @@ def _key(named: str | Path | None) -> tuple[bytes, list[str]]:
         return read_key(path), []
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_key(path, new_key())
-    return read_key(path), [NEW_KEY.format(path=path)]
+    return read_key(path), [say("new-key", path=path)]

@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 from course_lib.grading.leak import leaks, secrets
-from course_lib.grading.wording import RELEASE
+from course_lib.grading.wording import say
 
 FOLDERS = ("notebooks", "exercises")
 FILES = ("LICENSE", "LICENSE-TEXT")
@@ -60,7 +60,7 @@ def _wheel(root: Path, folder: Path) -> Path:
 def _zip(root: Path, wheel: Path, folder: Path) -> Path:
     """The zip, its members in order of their names and without times."""
     name = "-".join(wheel.name.split("-")[:2])
-    contents = {"READ-ME-FIRST.txt": RELEASE.format(wheel=wheel.name).encode(), wheel.name: wheel.read_bytes()}
+    contents = {"READ-ME-FIRST.txt": say("release", wheel=wheel.name).encode(), wheel.name: wheel.read_bytes()}
     contents |= {file: (root / file).read_bytes() for file in FILES}
     for sub in FOLDERS:
         for path in (root / sub).rglob("*.ipynb"):

@@ -23,7 +23,7 @@ from course_lib.grading.results.kept import Store
 from course_lib.grading.results.scoring import calls_for, score
 from course_lib.grading.sandbox.engine import Answered, Engine, Job
 from course_lib.grading.seeds import exercise_seed
-from course_lib.grading.wording import HELD, NOTES
+from course_lib.grading.wording import say
 from course_lib.teaching import checks
 
 HIDDEN = 8
@@ -107,7 +107,7 @@ def _rows(course: Course, task: Task, roster: Sequence[Student], store: Store) -
         if digest == row.digest:
             row.result = result
         else:
-            row.reason = HELD["not_run"]
+            row.reason = say("held", "not_run")
     return rows
 
 
@@ -116,7 +116,7 @@ def _common_digest(key: bytes, task: Task) -> bytes:
     digest = hashlib.sha256(f"{task.digest} {platform.python_version()} {HIDDEN}".encode())
     digest.update(hmac.new(key, b"digest", hashlib.sha256).digest())
     rooms = Path(__file__).parent, Path(checks.__file__).parent
-    for path in sorted(path for room in rooms for path in room.rglob("*.py")):
+    for path in sorted(path for room in rooms for kind in ("*.py", "*.toml") for path in room.rglob(kind)):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.digest()
 
@@ -206,7 +206,7 @@ def _hand_over(course: Course, task: Task, rows: Sequence[Row], store: Store) ->
         folder = course.submitted / row.folder / task.unit
         date, readable = book.timestamp(folder)
         if not readable:
-            row.notes.append(NOTES["timestamp"])
+            row.notes.append(say("notes", "timestamp"))
         if row.held:
             continue
         digests = _item_digests(task, row, date)

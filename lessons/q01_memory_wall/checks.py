@@ -247,33 +247,14 @@ CHECKS = [
         ],
         generate=_draw_checkpoint,
         reference=_checkpoint,
-        insight="In the first example pieces save 6 of 26 seconds; a drive twice as fast saves 10, whole or in pieces.",
         wrong={
-            "bits": (_checkpoint_bits, "Eight times too long: the rates are in bytes a second, not in bits."),
-            "the fastest": (
-                _checkpoint_fastest,
-                "In pieces, you let the fastest place decide. The pieces queue up in front of the slowest.",
-            ),
-            "the mean rate": (
-                _checkpoint_mean,
-                "In pieces, you took the mean of the rates. A chain is as fast as its slowest link; the others wait.",
-            ),
-            "the sum of the rates": (
-                _checkpoint_summed_rates,
-                "In pieces, you added the rates up. That is right for places side by side; here each piece passes through all of them, one behind the other.",
-            ),
-            "the sum of the rates, as a whole": (
-                _checkpoint_all_at_once,
-                "One after another, you divided by the sum of the rates. Each place handles all bytes and takes its own time: add the times up, not the rates.",
-            ),
-            "bytes forgotten": (
-                _checkpoint_one_byte,
-                "You counted one byte a parameter; each has `bytes_per_parameter`.",
-            ),
-            "swapped": (
-                _checkpoint_swapped,
-                "The two values have changed places: as a whole, the times add up; in pieces, only the slowest remains.",
-            ),
+            "bits": _checkpoint_bits,
+            "the fastest": _checkpoint_fastest,
+            "the mean rate": _checkpoint_mean,
+            "the sum of the rates": _checkpoint_summed_rates,
+            "the sum of the rates, as a whole": _checkpoint_all_at_once,
+            "bytes forgotten": _checkpoint_one_byte,
+            "swapped": _checkpoint_swapped,
         },
     ),
     Check(
@@ -288,33 +269,14 @@ CHECKS = [
         generate=_draw_knees,
         reference=_longest,
         same=EXACT,
-        insight="Multiply by the arrays and their bytes again and compare with the working sets at which your own staircase bends.",
         wrong={
-            "one copy": (
-                _longest_one_copy,
-                "You counted one cache of each level. Each core works on its own part of the arrays, so the copies add up.",
-            ),
-            "one array": (
-                _longest_one_array,
-                "You let a single array fill the cache. All arrays have to fit together.",
-            ),
-            "KB for KiB": (_longest_thousand, "You took 1000 bytes for a KiB; caches come in KiB of 1024 bytes."),
-            "in bytes": (
-                _longest_in_bytes,
-                "This is a number of bytes. Asked is how many numbers an array has, of `bytes_per_number` bytes each.",
-            ),
-            "rounded up": (
-                _longest_rounded_up,
-                "Rounded up, the arrays are just too long for the cache. Round down.",
-            ),
-            "not whole": (
-                _longest_not_whole,
-                "These are not whole numbers. An array has a whole length: round down, with `//`.",
-            ),
-            "levels added up": (
-                _longest_all_levels,
-                "You added the levels up. The exercise treats each by itself: many caches keep copies of what the nearer ones hold.",
-            ),
+            "one copy": _longest_one_copy,
+            "one array": _longest_one_array,
+            "KB for KiB": _longest_thousand,
+            "in bytes": _longest_in_bytes,
+            "rounded up": _longest_rounded_up,
+            "not whole": _longest_not_whole,
+            "levels added up": _longest_all_levels,
         },
     ),
     Check(
@@ -325,40 +287,15 @@ CHECKS = [
         generate=_draw_sectors,
         reference=_sectors,
         same=EXACT,
-        insight="For 4-byte numbers without an offset it is min(32, 4·stride): 4 is ideal. An array that begins in the middle of a sector costs a fifth one.",
         wrong={
-            "lines of 128": (
-                _sectors_of_128,
-                "You counted pieces of 128 bytes. Memory answers in sectors of 32.",
-            ),
-            "no offset": (
-                _sectors_no_offset,
-                "The array does not begin at the beginning of a sector: `offset` shifts all threads.",
-            ),
-            "no stride": (
-                _sectors_no_stride,
-                "This is right for neighbouring numbers only. With a stride the numbers lie further apart.",
-            ),
-            "numbers for bytes": (
-                _sectors_of_numbers,
-                "You divided a number's index by 32. A sector has 32 bytes, and a number `bytes_per_number` of them.",
-            ),
-            "the short formula": (
-                _sectors_formula,
-                "min(32, stride · bytes) is right for an array that begins at a sector. With an offset the last threads may reach one sector further, and with stride 0 all want the same number.",
-            ),
-            "the whole stretch": (
-                _sectors_of_the_stretch,
-                "You divided the length of the whole stretch by 32. With a wide stride most of its sectors are skipped: 32 threads touch 32 sectors at most. And the stretch may begin in the middle of one.",
-            ),
-            "from the first sector": (
-                _sectors_from_zero,
-                "You counted from sector 0. With an offset of 32 or more the first sectors are not touched: count from the sector of thread 0.",
-            ),
-            "relative to the ideal": (
-                _sectors_excess,
-                "You divided by the ideal. Profilers report the sectors themselves, and their ideal for 4-byte loads is 4, not 1.",
-            ),
+            "lines of 128": _sectors_of_128,
+            "no offset": _sectors_no_offset,
+            "no stride": _sectors_no_stride,
+            "numbers for bytes": _sectors_of_numbers,
+            "the short formula": _sectors_formula,
+            "the whole stretch": _sectors_of_the_stretch,
+            "from the first sector": _sectors_from_zero,
+            "relative to the ideal": _sectors_excess,
         },
     ),
     Check(
@@ -368,29 +305,13 @@ CHECKS = [
         public=[(4, 64, 16), (4, 64, 4), (4, 64, 64), (8, 64, 32), (2, 128, 8)],
         generate=_draw_transpose,
         reference=_gain,
-        insight="From the tile on that fills a line, a larger one gains nothing more: (1 + numbers of a line) ÷ 2, which is 8.5 for fp32 and lines of 64 bytes.",
         wrong={
-            "writes only": (
-                _gain_writes_only,
-                "This is the gain of the writing alone. Reading row by row costs bytes ÷ line lines a number, in tiles as much as the writing.",
-            ),
-            "any tile": (
-                _gain_any_tile,
-                "This is the gain of a tile that fills whole lines. A smaller tile uses a part of each line that it fetches.",
-            ),
-            "reading unharmed": (
-                _gain_reading_unharmed,
-                "In tiles, the reading is cut as well: a row of a small tile uses a part of its line, and the line comes again for the next tile.",
-            ),
-            "numbers of a line": (
-                _gain_numbers_of_a_line,
-                "This is how many numbers a line holds: what the *writing* alone gains, with tiles that fill a line. Count the reading in both ways too, and what a row of this tile fills.",
-            ),
-            "one matrix in tiles": (
-                _gain_one_matrix_in_tiles,
-                "In tiles you counted the lines of one matrix only. A tile is read from one and written into the other.",
-            ),
-            "upside down": (_gain_upside_down, "This is below 1: you divided the tiles' lines by the others."),
+            "writes only": _gain_writes_only,
+            "any tile": _gain_any_tile,
+            "reading unharmed": _gain_reading_unharmed,
+            "numbers of a line": _gain_numbers_of_a_line,
+            "one matrix in tiles": _gain_one_matrix_in_tiles,
+            "upside down": _gain_upside_down,
         },
     ),
     Check(
@@ -406,33 +327,14 @@ CHECKS = [
         ],
         generate=_draw_report,
         reference=_report,
-        insight="With all three repaired, the first case is an honest 48 GB/s from memory. As given it claimed 30 from a cache: wrong three times, and not even in the same direction.",
         wrong={
-            "as given": (
-                _report_as_given,
-                "This still computes what the given function computes. One fault is in the bytes, one in a unit, one in what has to fit.",
-            ),
-            "two arrays": (
-                _report_two_arrays,
-                "The bytes are still those of two arrays. An addition reads two and writes a third.",
-            ),
-            "four arrays": (
-                _report_four_arrays,
-                "You counted the line that a write reads first. Asked is what the addition itself reads and writes.",
-            ),
-            "four arrays, four fit": (
-                _report_four_arrays_fit,
-                "You counted the line that a write reads first, in the bytes and in what has to fit. The addition itself touches three arrays, and that line takes no place of its own.",
-            ),
-            "GiB": (_report_gib, "The unit is still a GiB, 2³⁰ bytes. A GB is 10⁹."),
-            "one array fits": (
-                _report_one_array_fits,
-                "The level still looks at one array. All that is touched in a repeat has to fit: three arrays.",
-            ),
-            "two arrays fit": (
-                _report_two_arrays_fit,
-                "The level looks at two arrays. What is written takes its place in the cache as well.",
-            ),
+            "as given": _report_as_given,
+            "two arrays": _report_two_arrays,
+            "four arrays": _report_four_arrays,
+            "four arrays, four fit": _report_four_arrays_fit,
+            "GiB": _report_gib,
+            "one array fits": _report_one_array_fits,
+            "two arrays fit": _report_two_arrays_fit,
         },
     ),
 ]

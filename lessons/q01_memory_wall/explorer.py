@@ -6,16 +6,13 @@ from course_lib.accounting import hardware, models, precision, units
 from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
+from course_lib.teaching.words import words
 
+say = words(__file__)
 MODELS = ("gpt2", "llama3-8b", "llama3-70b", "mixtral-8x7b")
 DEVICES = ("a100-40-sxm", "a100-80-sxm", "h100-sxm", "h200-sxm")
 DTYPES = ("bf16", "int8", "int4")  # of the stored weights; the arithmetic is in bf16
-PLACES = {
-    "memory": "the device's own memory",
-    "host": "the computer's memory, over PCIe",
-    "nvme-pcie4": "an NVMe drive on PCIe 4.0 ×4",
-    "nvme-pcie5": "an NVMe drive on PCIe 5.0 ×4",
-}
+PLACES = say.table("places")
 MOST = 2**20  # tokens
 
 
@@ -26,11 +23,11 @@ def streaming(model="llama3-8b", device="h100-sxm", place="memory", weight_dtype
     Returns something to display, with `.state`, `.call` and `.reset()`. ValueError for an argument out of range.
     """
     controls = {
-        "model": Choice("Model", {name: models.load(name).name for name in MODELS}),
-        "device": Choice("Device", {id: hardware.load(id).name for id in DEVICES}, start="h100-sxm"),
-        "place": Choice("The weights live in", PLACES),
-        "weight_dtype": Choice("Weights in", DTYPES),
-        "tokens": Whole("Tokens a step", start=1, high=MOST),
+        "model": Choice(say("controls", "model"), {name: models.load(name).name for name in MODELS}),
+        "device": Choice(say("controls", "device"), {id: hardware.load(id).name for id in DEVICES}, start="h100-sxm"),
+        "place": Choice(say("controls", "place"), PLACES),
+        "weight_dtype": Choice(say("controls", "weight_dtype"), DTYPES),
+        "tokens": Whole(say("controls", "tokens"), start=1, high=MOST),
     }
     state = {"model": model, "device": device, "place": place, "weight_dtype": weight_dtype, "tokens": tokens}
     return build(streaming_view, controls, state, "explorer.streaming")
@@ -53,45 +50,42 @@ def streaming_view(model: str, device: str, place: str, weight_dtype: str, token
     each = 2 * network.parameters(active=True).total / peak  # seconds of arithmetic for a token
     crossing = fetch / each
     step = max(fetch, tokens * each)
-    together = f"{tokens:,} token{'s' if tokens > 1 else ''}"
+    number = "many" if tokens > 1 else "one"
     span = [10.0**power for power in range(7)]
     low, high = 10 ** math.floor(math.log10(min(fetch, each))), 10 ** math.ceil(math.log10(max(fetch, each * MOST)))
     marks = [
-        Line((1, MOST), (fetch, fetch), "fetching", label_at=0),
-        Line(span, [each * many for many in span], "computing", label_at=1),
-        Points((tokens,), (step,), (together,), strong=True),
+        Line((1, MOST), (fetch, fetch), say("curves", "fetching"), label_at=0),
+        Line(span, [each * many for many in span], say("curves", "computing"), label_at=1),
+        Points((tokens,), (step,), (say("point", number, tokens=tokens),), strong=True),
     ]
     if crossing < MOST:
         marks.append(Line((crossing, crossing), (low, fetch), dashed=True))
-        marks.append(Label(crossing / 5, low * 3, f"{crossing:,.0f} tokens"))
-    waits = "the weights" if fetch > tokens * each else "the arithmetic"
+        marks.append(Label(crossing / 5, low * 3, say("crossing", tokens=crossing)))
+    waits = "weights" if fetch > tokens * each else "arithmetic"
     idle = 1 - tokens * each / step
-    text = f"{network.name} on {processor.name}, weights from {PLACES[place]}"
     figure = Figure(
-        title=f"A step of {together} waits for {waits}: {units.format_seconds(step)}",
-        description=f"{text}. Fetching takes {units.format_seconds(fetch)} whatever the tokens, computing grows with "
-        f"them; they are equal at {crossing:,.0f} tokens.",
-        x=Axis("tokens that share a fetched weight", "", 1, MOST, "log"),
-        y=Axis("time of a step", "s", low, high, "log"),
+        title=say("title", number, waits, tokens=tokens, step=units.format_seconds(step)),
+        description=say(
+            "description",
+            model=network.name,
+            device=processor.name,
+            place=PLACES[place],
+            fetch=units.format_seconds(fetch),
+            crossing=crossing,
+        ),
+        x=Axis(say("axes", "x"), "", 1, MOST, "log"),
+        y=Axis(say("axes", "y"), "s", low, high, "log"),
         marks=tuple(marks),
     )
     readout = {
         "weights": units.format_bytes(nbytes),
-        "fetched at": units.format_si(rate(processor, place), "B/s"),
+        "rate": units.format_si(rate(processor, place), "B/s"),
         "fetching": units.format_seconds(fetch),
         "computing": units.format_seconds(tokens * each),
         "step": units.format_seconds(step),
-        "tokens a second": f"{tokens / step:,.1f}",
-        "arithmetic idle": f"{idle:.1%}",
-        "equal at": f"{crossing:,.0f} tokens",
-        "weights fit into the device": "yes" if nbytes <= processor.memory_capacity else "no",
+        "rate-of-tokens": f"{tokens / step:,.1f}",
+        "idle": f"{idle:.1%}",
+        "crossing": say("crossing", tokens=crossing),
+        "fits": say("yes" if nbytes <= processor.memory_capacity else "no"),
     }
-    return View(figure, readout, NOTES)
-
-
-NOTES = (
-    "Every weight is fetched once a step, while the one before computes; fetching and computing overlap perfectly.",
-    "2 FLOP a weight and token, at the dense bf16 peak; experts that no token chooses are fetched and not computed.",
-    "The embedding counts as a weight like any other. Left out: the keys, values and activations.",
-    "Rates are data sheets' and buses' limits: the flash of a drive and pageable memory are slower.",
-)
+    return View(figure, say.rows(readout), say.all("notes"))

@@ -243,35 +243,16 @@ CHECKS = [
         },
         generate=_draw_bytes,
         reference=_bytes,
-        insight="The first two inputs give the same 16 bytes: mixed precision saves no model state.",
         wrong={
-            "master missing": (
-                _bytes_no_master,
-                "The master weight is missing: it is in memory at every step.",
-            ),
-            "master always": (
-                _bytes_master_always,
-                "You count 4 bytes of master weight in every recipe. `master_bits` says how many bits it has: 0 where there is none.",
-            ),
-            "master of 32 bits": (
-                _bytes_master_if_any,
-                "You count 4 bytes for every master weight. `master_bits` says how many bits it has.",
-            ),
-            "master by the weight": (
-                _bytes_master_by_weight,
-                "Your master weight follows `weight_bits`. A recipe may have 16-bit weights and no master weight: `master_bits` says.",
-            ),
-            "bits": (_bytes_as_bits, "This is in bits. A byte has 8 of them."),
-            "one moment": (_bytes_one_moment, "Only one average is counted: AdamW keeps two, and `moments` says so."),
-            "scales missing": (
-                _bytes_no_scales,
-                "The scales of the 8-bit moments are missing: 4 bytes for each block of 2048 numbers.",
-            ),
-            "one scale": (
-                _bytes_one_scale,
-                "The 8-bit moments share one scale. Each of them has its own blocks, and each block its own scale.",
-            ),
-            "gradient missing": (_bytes_no_gradient, "The gradient is missing: it exists for each parameter as well."),
+            "master missing": _bytes_no_master,
+            "master always": _bytes_master_always,
+            "master of 32 bits": _bytes_master_if_any,
+            "master by the weight": _bytes_master_by_weight,
+            "bits": _bytes_as_bits,
+            "one moment": _bytes_one_moment,
+            "scales missing": _bytes_no_scales,
+            "one scale": _bytes_one_scale,
+            "gradient missing": _bytes_no_gradient,
         },
     ),
     Check(
@@ -281,29 +262,13 @@ CHECKS = [
         unit="GB",
         reference=_state,
         same=Close(rel=0.01),
-        insight="The weights alone are an eighth of it.",
         wrong={
-            "twelve bytes": (
-                _state_twelve,
-                "That is 12 bytes a parameter. Weights and gradients are 4, the master weight 4, the two moments 8.",
-            ),
-            "weights only": (
-                _state_weights,
-                "These are the weights. Gradients, master weight and moments are state too.",
-            ),
-            "all in 16 bits": (
-                _state_sixteen_bits,
-                "That is 8 bytes a parameter: everything in 16 bits and no master weight, as in the recipe that loses small updates.",
-            ),
-            "fp32 gradients": (
-                _state_fp32_gradients,
-                "That is 18 bytes a parameter, with gradients of 4. Here they have 16 bits.",
-            ),
-            "gradients twice": (
-                _state_both_gradients,
-                "That is 20 bytes a parameter, with gradients in 16 and in 32 bits at once. Here they are kept in 16 bits only.",
-            ),
-            "GiB": (_state_gib, "That is the number of GiB. GB is 10⁹ bytes here."),
+            "twelve bytes": _state_twelve,
+            "weights only": _state_weights,
+            "all in 16 bits": _state_sixteen_bits,
+            "fp32 gradients": _state_fp32_gradients,
+            "gradients twice": _state_both_gradients,
+            "GiB": _state_gib,
         },
     ),
     Check(
@@ -313,37 +278,15 @@ CHECKS = [
         public=[(16, 0.1, 2, 8), (80, 0.1, 10, 8), (24, 0.2, 4, 4)],
         generate=_draw_largest,
         reference=_largest,
-        insight="Look at stage 0: eight cards train no larger model than one of them could. Without sharding, cards add speed and no room.",
         wrong={
-            "all sharded": (
-                _largest_all_sharded,
-                "You divide all 16 bytes by the ranks from stage 1 on. Stage 1 shards only the optimizer, stage 2 also the gradients.",
-            ),
-            "one part each": (
-                _largest_one_part,
-                "The stages add up: stage 2 shards the optimizer *and* the gradients, stage 3 the weights as well.",
-            ),
-            "master missing": (
-                _largest_no_master,
-                "You count 12 bytes a parameter. The optimizer keeps 12 by itself: a master weight and two moments of 4 bytes.",
-            ),
-            "no reserve": (_largest_no_reserve, "The reserve is missing: that fraction of each card must stay free."),
-            "reserve of the rest": (
-                _largest_reserve_of_rest,
-                "You subtract the activations first and reserve a fraction of what is left. It is a fraction of the whole card: subtract them after it.",
-            ),
-            "reserve of the contents": (
-                _largest_reserve_of_contents,
-                "You divide by 1 + reserve: that reserves a fraction of the contents. It is a fraction of the card: multiply by 1 − reserve.",
-            ),
-            "activations shared": (
-                _largest_activations_shared,
-                "You divided the activations by the ranks. Each card holds those of its own sequences whole.",
-            ),
-            "always divided": (
-                _largest_always_divided,
-                "You pool all cards at every stage. At stage 0 each card holds all 16 bytes of every parameter; only what a stage shards is divided.",
-            ),
+            "all sharded": _largest_all_sharded,
+            "one part each": _largest_one_part,
+            "master missing": _largest_no_master,
+            "no reserve": _largest_no_reserve,
+            "reserve of the rest": _largest_reserve_of_rest,
+            "reserve of the contents": _largest_reserve_of_contents,
+            "activations shared": _largest_activations_shared,
+            "always divided": _largest_always_divided,
         },
     ),
     Check(
@@ -353,36 +296,14 @@ CHECKS = [
         public=[(10e9, 4.0, 24, [100, 400]), (7e9, 1.5, 12, [400, 60]), (13e9, 2.0, 24, [50])],
         generate=_draw_offloaded,
         reference=_offloaded,
-        insight="Ten billion parameters: 1.67 s of copies hide behind 2.8 s of Adam where the host's memory does 100 GB/s. Where it does 400, 0.7 s of Adam hide behind the copies: the bus decides.",
         wrong={
-            "states travel": (
-                _offloaded_states_travel,
-                "Your copies carry the master weights and moments over the bus and back. They stay on the host: a 2-byte gradient goes down and a 2-byte weight comes up.",
-            ),
-            "one way": (
-                _offloaded_one_way,
-                "Your copies go one way. Gradients go down *and* weights come back, one direction at a time.",
-            ),
-            "read only": (
-                _offloaded_adam_read_only,
-                "Half of Adam's traffic is missing: the master weight and both moments are written as well as read. 28 bytes in all.",
-            ),
-            "sum for max": (
-                _offloaded_sum,
-                "You added the copies and Adam. They overlap, so the longer of the two decides.",
-            ),
-            "Adam forgotten": (
-                _offloaded_copies_only,
-                "Your step waits for the copies only. Adam on the host takes time too, and on a host with slow memory it takes longer.",
-            ),
-            "copies forgotten": (
-                _offloaded_adam_only,
-                "Your step waits for Adam only. The copies take time too, and beside fast memory they take longer.",
-            ),
-            "all overlap": (
-                _offloaded_all_overlap,
-                "You let everything overlap. The GPU's pass is finished before the first gradient leaves, so its time adds.",
-            ),
+            "states travel": _offloaded_states_travel,
+            "one way": _offloaded_one_way,
+            "read only": _offloaded_adam_read_only,
+            "sum for max": _offloaded_sum,
+            "Adam forgotten": _offloaded_copies_only,
+            "copies forgotten": _offloaded_adam_only,
+            "all overlap": _offloaded_all_overlap,
         },
     ),
     Check(
@@ -392,28 +313,12 @@ CHECKS = [
         public=[(7e9, 8), (13e9, 4)],
         generate=_draw_plan,
         reference=_plan,
-        insight="84 GB for 7 billion, not 7: a plan that forgets a copy fails on the day it is run.",
         wrong={
-            "as given": (
-                _plan_as_given,
-                "This still computes what the given function computes. One fault is a number that the optimizer keeps, the other is whose memory it lies in.",
-            ),
-            "master missing": (
-                _plan_no_master,
-                "The shares are right now. The optimizer keeps a third fp32 number for each parameter: the master weight that it updates.",
-            ),
-            "one share": (
-                _plan_one_share,
-                "The master weight is there now. But all ranks are in one computer: its memory holds the shares of all of them.",
-            ),
-            "master on the GPU": (
-                _plan_master_on_gpu,
-                "The master weight belongs to the optimizer, and everything of the optimizer is in the host's memory here.",
-            ),
-            "a copy each": (
-                _plan_a_copy_each,
-                "Each rank keeps its own *share*, not a whole copy: together the shares are the optimizer's state once.",
-            ),
+            "as given": _plan_as_given,
+            "master missing": _plan_no_master,
+            "one share": _plan_one_share,
+            "master on the GPU": _plan_master_on_gpu,
+            "a copy each": _plan_a_copy_each,
         },
     ),
 ]

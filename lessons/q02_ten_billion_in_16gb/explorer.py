@@ -11,22 +11,15 @@ from course_lib.figures.plots import Axis, Figure, Line, Stack
 from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
+from course_lib.teaching.words import words
 
+say = words(__file__)
 MAX_BATCH = 4096
 MAX_SEQ = 1_048_576
 MAX_RANKS = 65536
 
 _WIDTH = {"fp32": 4, "amp-bf16": 4, "bf16": 2}  # precision → bytes of a weight
-_STAGES = {0: "0: nothing sharded", 1: "1: optimizer", 2: "2: and gradients", 3: "3: and weights"}
-_CONVENTIONS = {"torch": "saved by autograd", "megatron": "Korthikanti et al."}
-_NAMES = {
-    "weights": "weights",
-    "grads": "gradients",
-    "grads_fp32": "fp32 gradients",
-    "master": "master weights",
-    "moment1": "first moment",
-    "moment2": "second moment",
-}
+_STAGES = {int(stage): text for stage, text in say.table("stages").items()}
 _OPTIMIZERS = {"fp32-adamw": "adamw", "fp32-sgd": "sgd", "fp32-sgd-momentum": "sgd-momentum"}  # that PyTorch has
 
 
@@ -71,17 +64,22 @@ def memory(
 def _controls() -> dict[str, Any]:
     devices = {id: hardware.load(id).name for id in hardware.names()}
     return {
-        "model": Choice("Model", _language_models()),
-        "device": Choice("Device", devices),
-        "convention": Choice("Activations", _conventions),
-        "precision": Choice("Precision", _precisions, start="amp-bf16"),
-        "recipe": Choice("Recipe", _recipes),
-        "attention": Choice("Attention", _attentions, start="sdpa"),
-        "recompute": Choice("Recompute", ("none", "selective", "full")),
-        "zero_stage": Choice("ZeRO", _STAGES),
-        "ranks": Whole("Ranks", start=1, high=MAX_RANKS, slider=False),
-        "batch": Whole("Batch", start=8, high=MAX_BATCH),
-        "seq": Whole("Tokens", start=1024, high=MAX_SEQ, most=lambda state: _models.load(state["model"]).context),
+        "model": Choice(say("controls", "model"), _language_models()),
+        "device": Choice(say("controls", "device"), devices),
+        "convention": Choice(say("controls", "convention"), _conventions),
+        "precision": Choice(say("controls", "precision"), _precisions, start="amp-bf16"),
+        "recipe": Choice(say("controls", "recipe"), _recipes),
+        "attention": Choice(say("controls", "attention"), _attentions, start="sdpa"),
+        "recompute": Choice(say("controls", "recompute"), ("none", "selective", "full")),
+        "zero_stage": Choice(say("controls", "zero_stage"), _STAGES),
+        "ranks": Whole(say("controls", "ranks"), start=1, high=MAX_RANKS, slider=False),
+        "batch": Whole(say("controls", "batch"), start=8, high=MAX_BATCH),
+        "seq": Whole(
+            say("controls", "seq"),
+            start=1024,
+            high=MAX_SEQ,
+            most=lambda state: _models.load(state["model"]).context,
+        ),
     }
 
 
@@ -105,7 +103,7 @@ def _described(model: str) -> bool:
 
 def _conventions(state: Mapping[str, Any]) -> dict[str, str]:
     known = not state or _described(state["model"])
-    return {name: text for name, text in _CONVENTIONS.items() if known or name != "torch"}
+    return {name: text for name, text in say.table("conventions").items() if known or name != "torch"}
 
 
 def _precisions(state: Mapping[str, Any]) -> tuple[str, ...]:
@@ -133,7 +131,7 @@ def memory_view(
     chosen, target = _models.load(model), hardware.resolve(device)
     state = _memory.model_state(chosen.parameters(), recipe, zero_stage, ranks)
     work = (chosen, seq, convention, precision, attention, recompute, _OPTIMIZERS.get(recipe, "adamw"))
-    parts = {_NAMES[name]: int(part) for name, part in state.parts.items()} | _passing(batch, *work)
+    parts = {name: int(part) for name, part in state.parts.items()} | _passing(batch, *work)
     total, capacity = sum(parts.values()), target.memory_capacity
     most = _largest_batch(capacity - int(state), *work)
     verdict = "fits" if total <= capacity else "batch" if most else "never"
@@ -152,30 +150,33 @@ def memory_view(
         "share": markup.number(100 * total / capacity),
     }
     figure = Figure(
-        title=_TITLE[verdict].format(**values),
-        description=_DESCRIPTION[verdict].format(**values),
-        x=Axis("", categories=(_BAR.format(**values),)),
-        y=Axis("memory of one rank", "B", 0, _ceiling(total, capacity)),
-        marks=(Stack({name: (size,) for name, size in parts.items()}), _limit(capacity, values["capacity"])),
+        title=say("title", verdict, **values),
+        description=say("description", verdict, **values),
+        x=Axis("", categories=(say("bar", **values),)),
+        y=Axis(say("axes", "y"), "B", 0, _ceiling(total, capacity)),
+        marks=(
+            Stack({say("parts", name): (size,) for name, size in parts.items()}),
+            _limit(capacity, values["capacity"]),
+        ),
     )
     readout = {
-        "verdict": _VERDICT[verdict],
+        "verdict": say("verdict", verdict),
         "total": f"{values['total']} ({values['share']} %)",
-        "model state": units.format_bytes(int(state)),
-        "on top of it": units.format_bytes(total - int(state)),
-        "largest batch that fits": f"{most:,}" if most < MAX_BATCH else f"{MAX_BATCH:,} or more",
+        "state": units.format_bytes(int(state)),
+        "rest": units.format_bytes(total - int(state)),
+        "most": f"{most:,}" if most < MAX_BATCH else say("most", batch=MAX_BATCH),
     }
     known = convention == "torch" and not zero_stage and recipe in _OPTIMIZERS
-    readout["with gradients freed"] = units.format_bytes(int(_peak(batch, *work))) if known else _UNKNOWN
+    readout["freed"] = units.format_bytes(int(_peak(batch, *work))) if known else say("unknown")
     activations = _activations(batch, *work)
     notes = (
-        *_RULES[convention],
+        *say.all("notes", convention),
         *state.assumptions,
         *activations.assumptions,
-        *(_STATE_OMITS.format(what=sentence) for sentence in state.omitted),
-        *(_ACTIVATIONS_OMIT.format(what=sentence) for sentence in activations.omitted),
+        *(say("notes", "state-omits", what=sentence) for sentence in state.omitted),
+        *(say("notes", "activations-omit", what=sentence) for sentence in activations.omitted),
     )
-    return View(figure, readout, notes)
+    return View(figure, say.rows(readout), notes)
 
 
 def _activations(batch, model, seq, convention, precision, attention, recompute, optimizer):
@@ -198,7 +199,7 @@ def _passing(batch: int, *work) -> dict[str, int]:
     parts = phases[largest]
     if largest == "loss_backward":
         loss = int(_activations(batch, *work)["loss"])
-        parts = {"activations": parts.pop("activations") - loss, "saved for the loss": loss, **parts}
+        parts = {"activations": parts.pop("activations") - loss, "loss": loss, **parts}
     return {name: size for name, size in parts.items() if size}
 
 
@@ -206,7 +207,7 @@ def _beside_state(phase) -> dict[str, int]:
     held = {name: int(phase.parts.get(name, 0)) for name in ("activations", "logits", "inputs", "temporaries")}
     return {
         "activations": held["activations"],
-        "logits and inputs": held["logits"] + held["inputs"],
+        "logits": held["logits"] + held["inputs"],
         "temporaries": held["temporaries"],
     }
 
@@ -231,38 +232,4 @@ def _ceiling(total: int, capacity: int) -> float:
 
 def _limit(capacity: int, text: str) -> Line:
     # as far as the bar reaches: the names of its parts stand to the right
-    return Line((-0.5, 0.32), (capacity, capacity), _LIMIT.format(capacity=text), label_at=0, dashed=True)
-
-
-_BAR = "batch {batch:,} × {seq:,} tokens"
-_LIMIT = "memory of the device: {capacity}"
-_TITLE = {
-    "fits": "{model} with batch {batch:,} fits: {total} of {capacity}",
-    "batch": "{model} with batch {batch:,} does not fit: {total}, at most batch {most:,}",
-    "never": "{model}, batch {batch:,}: {total}; not even a batch of 1 fits",
-}
-_DESCRIPTION = {
-    "fits": "One rank holds {total} for a batch of {batch:,} × {seq:,} tokens; {device} has {capacity}. It fits.",
-    "batch": "One rank holds {total} for a batch of {batch:,} × {seq:,} tokens; {device} has {capacity}. It does not "
-    "fit; a batch of {most:,} does.",
-    "never": "One rank holds {total} for a batch of {batch:,} × {seq:,} tokens; {device} has {capacity}. It does not "
-    "fit, and a batch of 1 does not either.",
-}
-_VERDICT = {"fits": "fits", "batch": "does not fit", "never": "does not fit at all"}
-_KEPT = (
-    "The bar counts the gradients as kept from step to step; with gradients freed, they need not meet the activations."
-)
-_RULES = {
-    "torch": (
-        "Activations, logits and temporaries are those of PyTorch, op by op, in the phase of a step that holds most.",
-        _KEPT,
-        "The allocator's own share comes on top, and with ZeRO the buffers for communication and for gathered weights.",
-    ),
-    "megatron": (
-        "Activations are by the formula of Korthikanti et al. (2022), for 16-bit numbers and eager attention.",
-        "Logits, temporaries, the allocator's own share and the buffers of ZeRO come on top.",
-    ),
-}
-_UNKNOWN = "not counted"
-_STATE_OMITS = "The count of the model state leaves out: {what}"
-_ACTIVATIONS_OMIT = "The count of the activations leaves out: {what}"
+    return Line((-0.5, 0.32), (capacity, capacity), say("limit", capacity=text), label_at=0, dashed=True)

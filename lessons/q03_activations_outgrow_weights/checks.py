@@ -162,26 +162,25 @@ def _draw_batch(rng):
         heads, seq, vocab = d // 64, rng.choice([512, 1024, 2048]), rng.choice([32000, 50257])
         params = 12 * layers * d * d + vocab * d
         arguments = (rng.randrange(20, 160) * 10**9, params, layers, d, heads, seq, vocab)
-        right, wrong = _batch(*arguments), {fn(*arguments) for fn, _ in _BATCH_WRONG.values()}
+        right, wrong = _batch(*arguments), {fn(*arguments) for fn in _BATCH_WRONG.values()}
         if right >= 4 and right not in wrong:
             return arguments
 
 
-_NOT_BELOW_ZERO = "And where not even one sequence fits the answer is 0, not a number below zero."
 _BATCH_WRONG = {
-    "state forgotten": (_batch_no_state, "You gave the whole card to the activations. The model state, 16 bytes a parameter, is there first."),
-    "scores forgotten": (_batch_no_scores, "You left out the 5 bytes for each pair of tokens and head. Here attention is written out: the scores are kept."),
-    "logits forgotten": (_batch_no_logits, "The logits are missing: three buffers of 4 bytes for each token and each word of the vocabulary."),
-    "one head": (_batch_one_head, "You counted the pairs of tokens once. Every head has scores of its own."),
-    "one layer": (_batch_one_layer, "You counted one block. All blocks have saved their tensors when the forward pass ends."),
-    "scores forgotten, below zero": (_batch_no_scores_below_zero, f"The 5 bytes for each pair of tokens and head are missing. {_NOT_BELOW_ZERO}"),
-    "logits forgotten, below zero": (_batch_no_logits_below_zero, f"The three buffers of logits are missing. {_NOT_BELOW_ZERO}"),
-    "one head, below zero": (_batch_one_head_below_zero, f"Every head has scores of its own. {_NOT_BELOW_ZERO}"),
-    "one layer, below zero": (_batch_one_layer_below_zero, f"All blocks have saved their tensors, not one. {_NOT_BELOW_ZERO}"),
-    "not rounded": (_batch_not_rounded, "Sequences come whole. Round down: what is left over is too small for one more."),
-    "below zero": (_batch_exact, "A number below zero, and parts of a sequence. Round down, and where not even one sequence fits the answer is 0."),
-    "rounded up": (_batch_rounded_up, "One sequence too many: the next whole number no longer fits. Round down."),
-}  # fmt: skip
+    "state forgotten": _batch_no_state,
+    "scores forgotten": _batch_no_scores,
+    "logits forgotten": _batch_no_logits,
+    "one head": _batch_one_head,
+    "one layer": _batch_one_layer,
+    "scores forgotten, below zero": _batch_no_scores_below_zero,
+    "logits forgotten, below zero": _batch_no_logits_below_zero,
+    "one head, below zero": _batch_one_head_below_zero,
+    "one layer, below zero": _batch_one_layer_below_zero,
+    "not rounded": _batch_not_rounded,
+    "below zero": _batch_exact,
+    "rounded up": _batch_rounded_up,
+}
 
 
 # ---- q03.checkpoint-every ------------------------------------------------------------------------
@@ -347,30 +346,14 @@ CHECKS = [
         generate=_draw_ledger,
         reference=_ledger,
         same=EXACT,
-        insight="These few lines are what autograd's bookkeeping comes to: ask each op, and count each storage once.",
         wrong={
-            "counted twice": (_ledger_twice, "A tensor that two ops save is counted twice. It is in memory once."),
-            "all results": (
-                _ledger_outputs,
-                "You counted the result of every op. A result is kept only if some backward pass needs it.",
-            ),
-            "inputs always": (
-                _ledger_inputs,
-                "You kept the input of softmax, ReLU and exp. Their backward pass works from the *output*.",
-            ),
-            "sums too": (
-                _ledger_adds,
-                "Additions and scalings save nothing: their derivative does not depend on their inputs.",
-            ),
-            "gelu forgotten": (
-                _ledger_no_gelu,
-                "The GELU saves nothing in your ledger. As one op it keeps its input.",
-            ),
-            "gelu's result": (
-                _ledger_gelu_output,
-                "You kept the result of the GELU. Unlike ReLU, its slope cannot be told from its result: it keeps its *input*.",
-            ),
-            "numbers": (_ledger_numbers, "This is in numbers. Each takes `bytes_per_element` bytes."),
+            "counted twice": _ledger_twice,
+            "all results": _ledger_outputs,
+            "inputs always": _ledger_inputs,
+            "sums too": _ledger_adds,
+            "gelu forgotten": _ledger_no_gelu,
+            "gelu's result": _ledger_gelu_output,
+            "numbers": _ledger_numbers,
         },
     ),
     Check(
@@ -386,7 +369,6 @@ CHECKS = [
         generate=_draw_batch,
         reference=_batch,
         same=EXACT,
-        insight="The last card cannot hold the state alone. No batch is small enough for that; Q2 has the ways out.",
         wrong=_BATCH_WRONG,
     ),
     Check(
@@ -400,44 +382,16 @@ CHECKS = [
         generate=_draw_every,
         reference=_every,
         same=EXACT,
-        insight="The famous √L is right only where a checkpoint is as large as what a block saves. In a transformer it is some 17 times smaller, and short groups win.",
         wrong={
-            "root of L": (
-                _every_root,
-                "You took √L. That is the optimum where a checkpoint is as large as what one block saves; here they differ.",
-            ),
-            "formula rounded": (
-                _every_formula,
-                "You rounded √(layers · checkpoint / block). With ⌈ ⌉ the best whole number can be another: try them all.",
-            ),
-            "formula rounded down": (
-                _every_formula_down,
-                "You cut off the decimals of √(layers · checkpoint / block). The best whole number can lie above it: try them all.",
-            ),
-            "neighbours only": (
-                _every_neighbours,
-                "You tried only the whole numbers beside the formula. ⌈ ⌉ can make one further away better: try all k from 1 to `layers`.",
-            ),
-            "last of ties": (
-                _every_last,
-                "Several k can need equally few bytes. The smallest of them is asked for.",
-            ),
-            "every block": (
-                _every_one,
-                "You kept a checkpoint for every block. Try k = 2: half as many checkpoints, and two blocks at work.",
-            ),
-            "only checkpoints": (
-                _every_inputs_only,
-                "You counted checkpoints only. The group that runs again needs its k · block bytes too.",
-            ),
-            "upside down": (
-                _every_upside_down,
-                "The fraction stands upside down: cheap checkpoints mean *short* groups, √(layers · checkpoint / block).",
-            ),
-            "rounded down": (
-                _every_no_ceiling,
-                "The last group also has a checkpoint, even if it is short: round layers/k up.",
-            ),
+            "root of L": _every_root,
+            "formula rounded": _every_formula,
+            "formula rounded down": _every_formula_down,
+            "neighbours only": _every_neighbours,
+            "last of ties": _every_last,
+            "every block": _every_one,
+            "only checkpoints": _every_inputs_only,
+            "upside down": _every_upside_down,
+            "rounded down": _every_no_ceiling,
         },
     ),
     Check(
@@ -453,45 +407,17 @@ CHECKS = [
         generate=_draw_kv,
         reference=_kv,
         same=EXACT,
-        insight="Two of the faults pull in opposite directions: four times as many heads, half of the tensors. A model with two query heads to a key head would have hidden them.",
         wrong={
-            "as given": (
-                _kv_as_given,
-                "This still computes what the given function computes. Its faults: which heads, how many tensors, how many pages.",
-            ),
-            "heads only": (
-                _kv_only_heads,
-                "The heads are right now. Two faults are left: how many tensors a token has, and how many pages.",
-            ),
-            "values only": (
-                _kv_only_values,
-                "Keys and values are both there now. Two faults are left: which heads, and how many pages.",
-            ),
-            "pages only": (
-                _kv_only_pages,
-                "The pages are right now. Two faults are left: which heads, and how many tensors a token has.",
-            ),
-            "one page too many": (
-                _kv_one_page_more,
-                "A sequence that fills its last page needs no further one.",
-            ),
-            "query heads": (
-                _kv_query_heads,
-                "The heads are still those of the queries. Only key heads have a place in the cache.",
-            ),
-            "keys only": (_kv_keys_only, "One tensor is still missing: a token has a key *and* a value."),
-            "full pages only": (
-                _kv_full_pages,
-                "The pages are still rounded down: the tokens in the last, partly filled page have no place.",
-            ),
-            "no pages": (
-                _kv_no_pages,
-                "You count tokens. The server holds whole pages, also where the last one is not full.",
-            ),
-            "shared pages": (
-                _kv_shared_pages,
-                "You rounded once for all sequences. Each sequence has pages of its own, and a last page of its own.",
-            ),
+            "as given": _kv_as_given,
+            "heads only": _kv_only_heads,
+            "values only": _kv_only_values,
+            "pages only": _kv_only_pages,
+            "one page too many": _kv_one_page_more,
+            "query heads": _kv_query_heads,
+            "keys only": _kv_keys_only,
+            "full pages only": _kv_full_pages,
+            "no pages": _kv_no_pages,
+            "shared pages": _kv_shared_pages,
         },
     ),
 ]

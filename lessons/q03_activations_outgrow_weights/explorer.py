@@ -10,7 +10,9 @@ from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
+from course_lib.teaching.words import words
 
+say = words(__file__)
 MODELS = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "tinyllama-1.1b", "llama2-7b", "llama3-8b")
 _WIDTH = {"fp32": 4, "amp-bf16": 4, "bf16": 2}  # precision -> bytes of a weight, and of its gradient
 
@@ -23,13 +25,18 @@ def timeline(
     Arguments mean what they mean in `memory.training_peak`. Returns something to display, with `.state` and `.call`.
     """
     controls = {
-        "model": Choice("Model", MODELS),
-        "device": Choice("Device", {id: hardware.load(id).name for id in hardware.names()}),
-        "attention": Choice("Attention", ("eager", "sdpa")),
-        "recompute": Choice("Recompute", ("none", "selective", "full")),
-        "precision": Choice("Precision", tuple(_WIDTH)),
-        "batch": Whole("Batch", start=16, high=1024),
-        "seq": Whole("Tokens", start=1024, high=32768, most=lambda state: _models.load(state["model"]).context),
+        "model": Choice(say("controls", "model"), MODELS),
+        "device": Choice(say("controls", "device"), {id: hardware.load(id).name for id in hardware.names()}),
+        "attention": Choice(say("controls", "attention"), ("eager", "sdpa")),
+        "recompute": Choice(say("controls", "recompute"), ("none", "selective", "full")),
+        "precision": Choice(say("controls", "precision"), tuple(_WIDTH)),
+        "batch": Whole(say("controls", "batch"), start=16, high=1024),
+        "seq": Whole(
+            say("controls", "seq"),
+            start=1024,
+            high=32768,
+            most=lambda state: _models.load(state["model"]).context,
+        ),
     }
     state = {"model": model, "attention": attention, "recompute": recompute, "precision": precision}
     state |= {"batch": batch, "seq": seq, "device": device}
@@ -85,27 +92,27 @@ def view(model, device, attention, recompute, precision, batch, seq) -> View:
         "risen": units.format_bytes(phases["forward"][-1] - floor),
         "device": target.name,
         "capacity": units.format_bytes(capacity),
-        "phase": _PHASE[phase, phase == "backward" and highest == phases["backward"][0]],
+        "phase": say("moments", "loss" if (phase, highest) == ("backward", phases["backward"][0]) else phase),
         "share": markup.number(highest / capacity),
     }
     top = 1.15 * max(highest, capacity if capacity < 2 * highest else 0)
     figure = Figure(
-        title=_TITLE[highest <= capacity].format(**values),
-        description=_DESCRIPTION.format(**values),
-        x=Axis("moments of the step, block by block", "", 0, len(line) - 1),
-        y=Axis("allocated", "B", 0, top),
+        title=say("title", "fits" if highest <= capacity else "too-much", **values),
+        description=say("description", **values),
+        x=Axis(say("axes", "x"), "", 0, len(line) - 1),
+        y=Axis(say("axes", "y"), "B", 0, top),
         marks=tuple(_marks(phases, line, capacity, top, values)),
     )
     readout = {
         "highest": values["highest"],
         "where": values["phase"],
-        "before the step": values["floor"],
-        "saved by autograd": values["kept"],
-        "in weights' worth": f"×{markup.number(kept / weights)}",
-        "tokens in the step": f"{batch * seq:,}",
+        "floor": values["floor"],
+        "kept": values["kept"],
+        "weights": f"×{markup.number(kept / weights)}",
+        "tokens": f"{batch * seq:,}",
         "device": values["capacity"],
     }
-    return View(figure, readout, _NOTES)
+    return View(figure, say.rows(readout), say.all("notes"))
 
 
 def _marks(phases: Mapping[str, list[int]], line: list[int], capacity: int, top: float, values: Mapping[str, Any]):
@@ -117,31 +124,7 @@ def _marks(phases: Mapping[str, list[int]], line: list[int], capacity: int, top:
     borders = [0, *(sum(len(p) for p in list(phases.values())[: n + 1]) for n in range(len(phases)))]
     for name, (left, right) in zip(phases, pairwise(borders), strict=True):
         if name != "optimizer":
-            yield Label((left + right) / 2, 0.04 * top, name)
-
-
-_PHASE = {
-    ("forward", False): "at the end of forward",
-    ("backward", True): "in the loss",
-    ("backward", False): "in a block's backward",
-    ("optimizer", False): "in the optimizer",
-}
-_TITLE = {
-    True: "{model}: {highest} {phase}: it fits",
-    False: "{model}: {highest} {phase}, {share} × the device",
-}
-_DESCRIPTION = (
-    "Allocated memory through one training step of {model}. It starts at {floor}, for weights, optimizer state and "
-    "inputs, and rises block by block through the forward pass, by {risen} in all, of which {kept} are saved for the "
-    "backward pass. It is highest {phase}, with {highest}, and falls block by block through the backward pass, while "
-    "gradients take the place of activations. {device} has {capacity}."
-)
-_NOTES = (
-    "Second step with AdamW, as `memory.training_peak` counts it: PyTorch on a processor, no dropout; the caller holds "
-    "the logits.",
-    "In the forward pass only what stays is drawn, except that the highest instant of the last block is in its "
-    "backward pass. The allocator's rounding and fragmentation are left out.",
-)
+            yield Label((left + right) / 2, 0.04 * top, say("phases", name))
 
 
 def _bytes(amount) -> int:

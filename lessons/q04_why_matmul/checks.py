@@ -380,30 +380,14 @@ CHECKS = [
         public=[(128, 128, 2), (128, 256, 2), (64, 64, 4)],
         generate=_draw_tile,
         reference=_tile,
-        insight="A square tile of side t does t/2 FLOP/B in 16 bit. Of all shapes with the same number of results the square is the best.",
         wrong={
-            "one FLOP": (
-                _tile_one_flop,
-                "You counted one FLOP for each multiply-add. A multiplication and an addition are two.",
-            ),
-            "per number": (
-                _tile_per_number,
-                "These are FLOPs for each number fetched. A number has `bytes_per_element` bytes.",
-            ),
-            "always 2 bytes": (_tile_two_bytes, "`bytes_per_element` is not always 2."),
-            "no reuse": (
-                _tile_no_reuse,
-                "You fetched both factors of each multiply-add anew. In a tile, each of the tile_m + tile_n numbers serves a whole row or column of results.",
-            ),
-            "product of the sides": (
-                _tile_product_of_sides,
-                "You multiplied the sides where the fetched numbers add up: a column of tile_m numbers *and* a row of tile_n, so tile_m + tile_n.",
-            ),
-            "with the result": (
-                _tile_with_result,
-                "You counted the tile's results as traffic in each step. They stay in registers until the sums are finished, and are left out here.",
-            ),
-            "upside down": (_tile_upside_down, "These are bytes for each FLOP: the fraction stands upside down."),
+            "one FLOP": _tile_one_flop,
+            "per number": _tile_per_number,
+            "always 2 bytes": _tile_two_bytes,
+            "no reuse": _tile_no_reuse,
+            "product of the sides": _tile_product_of_sides,
+            "with the result": _tile_with_result,
+            "upside down": _tile_upside_down,
         },
     ),
     Check(
@@ -418,34 +402,15 @@ CHECKS = [
         generate=_draw_smallest,
         reference=_smallest,
         same=EXACT,
-        insight="886 on an H100, 602 on an A100 in 16 bit. A layer of width 768 cannot keep an H100 busy with 768 rows.",
         wrong={
-            "the ridge point": (
-                _smallest_ridge,
-                "You returned peak ÷ bandwidth, the FLOPs needed for each byte. A product of n × n matrices does 2n³ FLOPs on three matrices' bytes; solve that for n.",
-            ),
-            "one FLOP": (_smallest_one_flop, "Twice too large: a multiply-add is 2 FLOP, so the product does 2·n³."),
-            "one byte": (
-                _smallest_one_byte,
-                "You took numbers for bytes. Each number has `bytes_per_element` bytes.",
-            ),
-            "no result": (
-                _smallest_no_result,
-                "You counted the two matrices that are read. The result is written to memory as well.",
-            ),
-            "rounded down": (
-                _smallest_rounded_down,
-                "One too few: at this n the intensity is still just below what is needed. Round up.",
-            ),
-            "to the nearest": (_smallest_nearest, "Rounding to the nearest whole number is not enough: round up."),
-            "one too many": (
-                _smallest_one_too_many,
-                "Where the quotient is whole, it is enough already: round up, do not add 1.",
-            ),
-            "not rounded": (
-                _smallest_not_rounded,
-                "That is the n at which the two are equal. Asked for is the smallest *whole* n that is enough: round up.",
-            ),
+            "the ridge point": _smallest_ridge,
+            "one FLOP": _smallest_one_flop,
+            "one byte": _smallest_one_byte,
+            "no result": _smallest_no_result,
+            "rounded down": _smallest_rounded_down,
+            "to the nearest": _smallest_nearest,
+            "one too many": _smallest_one_too_many,
+            "not rounded": _smallest_not_rounded,
         },
     ),
     Check(
@@ -463,44 +428,16 @@ CHECKS = [
         ],
         generate=_draw_blocked,
         reference=_blocked_right,
-        insight="With tiles of side t the count is about 2·m·k·n ÷ t: each number fetched serves t multiply-adds.",
         wrong={
-            "whole tiles": (
-                _blocked_whole_tiles,
-                "The product is right. You counted edge tiles as if they were whole: count only the numbers that are there.",
-            ),
-            "overwrites": (
-                _blocked_overwrites,
-                "The count is right. Each step along the inner dimension must *add* to the tile of the result; yours replaces it, so only the last step is left.",
-            ),
-            "fetched once": (
-                _blocked_once,
-                "The product is right. You counted each number once, which would be perfect reuse. A tile of a is fetched again for each column of tiles of the result.",
-            ),
-            "results counted": (
-                _blocked_results,
-                "The product is right. You counted the tile of the result in each step too; it stays near and is not counted here.",
-            ),
-            "no reuse": (
-                _blocked_no_reuse,
-                "The product is right. You counted two numbers for each multiply-add, as if there were no tiles. A step fetches two tiles and uses each of their numbers several times.",
-            ),
-            "tile divides": (
-                _blocked_tile_divides,
-                "The product is right. 2·m·k·n ÷ `tile` holds only where `tile` divides m and n; a smaller tile at the edge still fetches all that its results need.",
-            ),
-            "tile of a kept": (
-                _blocked_a_kept,
-                "The product is right. You fetched each tile of a once and kept it for all columns of the result. Each tile of the result fetches its own.",
-            ),
-            "rows are one list": (
-                _blocked_one_row,
-                "All rows of your result are one and the same list: `[[0] * n] * m` makes one row and names it m times, so every row collects the sums of all. Make a new list for each row.",
-            ),
-            "edges dropped": (
-                _blocked_edges_dropped,
-                "Your tiles stop before the edges: where `tile` does not divide a side, the rest is missing.",
-            ),
+            "whole tiles": _blocked_whole_tiles,
+            "overwrites": _blocked_overwrites,
+            "fetched once": _blocked_once,
+            "results counted": _blocked_results,
+            "no reuse": _blocked_no_reuse,
+            "tile divides": _blocked_tile_divides,
+            "tile of a kept": _blocked_a_kept,
+            "rows are one list": _blocked_one_row,
+            "edges dropped": _blocked_edges_dropped,
         },
     ),
     Check(
@@ -521,47 +458,19 @@ CHECKS = [
         ],
         generate=_draw_attention,
         reference=_attention,
-        insight="Two products and a softmax between them. The products do nearly all FLOPs; without fusion the softmax takes a good part of the time.",
         wrong={
-            "unscaled": (_attention_unscaled, "The scores are not divided by √width."),
-            "divided by the width": (_attention_by_width, "You divided by the width; it is its square root."),
-            "divided by the tokens' root": (
-                _attention_by_tokens,
-                "You divided by the square root of the number of tokens. It is the width, the length of the vectors that are multiplied.",
-            ),
-            "softmax over queries": (
-                _attention_over_queries,
-                "Your softmax runs over the queries. For each query, the weights of all *keys* must sum to 1.",
-            ),
-            "scaled after the softmax": (
-                _attention_scaled_after,
-                "You divided by √width after the softmax. The *scores* are divided, before it; afterwards the weights must sum to 1.",
-            ),
-            "softmax over the head": (
-                _attention_over_head,
-                "All weights of a head together sum to 1 in your answer. The weights of each *query* must: sum along the keys only.",
-            ),
-            "softmax over everything": (
-                _attention_over_all,
-                "Your softmax runs over the whole array. The weights of each query, in each head, must sum to 1.",
-            ),
-            "sums along the keys": (
-                _attention_sums_along_keys,
-                "Each weight is divided by the sum of another query: the sums lie along the keys. With `keepdims=True` they stay with their rows.",
-            ),
-            "sums broadcast": (
-                _attention_sums_broadcast,
-                "Your sums have lost an axis, and numpy lays them along queries and keys instead of heads and queries. With `keepdims=True` each stays with its row.",
-            ),
-            "no softmax": (_attention_no_softmax, "There is no softmax between your two products."),
-            "queries and keys swapped": (
-                _attention_swapped,
-                "Queries and keys have changed places: each row of scores belongs to one query.",
-            ),
-            "heads merged": (
-                _attention_all_heads,
-                "All heads share one set of weights in your answer. Each head has its own: the index h stays in the result of the first product.",
-            ),
+            "unscaled": _attention_unscaled,
+            "divided by the width": _attention_by_width,
+            "divided by the tokens' root": _attention_by_tokens,
+            "softmax over queries": _attention_over_queries,
+            "scaled after the softmax": _attention_scaled_after,
+            "softmax over the head": _attention_over_head,
+            "softmax over everything": _attention_over_all,
+            "sums along the keys": _attention_sums_along_keys,
+            "sums broadcast": _attention_sums_broadcast,
+            "no softmax": _attention_no_softmax,
+            "queries and keys swapped": _attention_swapped,
+            "heads merged": _attention_all_heads,
         },
     ),
     Check(
@@ -574,33 +483,14 @@ CHECKS = [
         ],
         generate=_draw_waves,
         reference=_waves,
-        insight="The shares jump where a tile or a wave begins. On 132 SMs in tiles of 128 × 256, 1408 rows and 3072 columns use everything (100 %); one column more, 3073, and half is lost (50.0 %).",
         wrong={
-            "as given": (
-                _waves_as_given,
-                "This still computes what the given function computes. One fault is in the tiles, one in the waves.",
-            ),
-            "a wave too many": (
-                _waves_one_too_many,
-                "The tiles are right now. Where they fill the last wave exactly, `// … + 1` adds a wave that nobody needs: round up instead.",
-            ),
-            "parts of tiles": (
-                _waves_parts_of_tiles,
-                "The waves are rounded rightly now. But a tile at the edge is a whole tile, in both directions: round up the rows of tiles and the columns of tiles, each by itself, before you multiply.",
-            ),
-            "tiles rounded down": (
-                _waves_tiles_down,
-                "The waves are rounded rightly now. But `//` drops the tiles at the edges: a tile that is only partly filled is a whole tile, so round up.",
-            ),
-            "share of the tiles": (
-                _waves_of_tiles,
-                "The waves are right. Your share is of the tiles only; SMs that stand idle in the last wave count too: divide by waves × SMs.",
-            ),
-            "percent": (_waves_percent, "The waves are right. `useful` is a share, 1.0 for all, not per cent."),
-            "padding is useful": (
-                _waves_padded,
-                "The waves are right. Your share counts whole tiles as useful; only the m × n results that were asked for are.",
-            ),
+            "as given": _waves_as_given,
+            "a wave too many": _waves_one_too_many,
+            "parts of tiles": _waves_parts_of_tiles,
+            "tiles rounded down": _waves_tiles_down,
+            "share of the tiles": _waves_of_tiles,
+            "percent": _waves_percent,
+            "padding is useful": _waves_padded,
         },
     ),
 ]

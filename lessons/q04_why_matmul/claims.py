@@ -1,4 +1,4 @@
-"""Claims on trial in Q4: each function decides one claim by computing it and returns the verdict with its evidence."""
+"""Claims on trial in Q4: each function decides one claim by computing it and returns the verdict with its numbers."""
 
 from course_lib.accounting import flops, hardware, models, roofline
 from course_lib.accounting.hardware import multiprocessors
@@ -52,14 +52,9 @@ def s003_74() -> Verdict:
     gpt2, block = models.load("gpt2"), _block()
     products, everything = (flops.forward(gpt2, batch=1, seq=1024, extras=extras).total for extras in (False, True))
     of_time = _share(block, lambda op: op.on(A100).seconds)
-    evidence = {
-        "products, share of GPT-2's FLOPs": f"{products / everything:.1%}",
-        "products, share of a block's FLOPs": f"{_share(block, lambda op: op.flops):.1%}",
-        "products, share of its time on an A100, attention written out": f"{of_time:.0%}",
-    }
     by_flops, by_time = products / everything > 0.9, of_time > 0.9
     ruling = "holds" if by_flops and by_time else "holds-if" if by_flops else "fails"
-    return Verdict(ruling, evidence, "It holds if FLOPs are meant; of the time, unfused, it does not.")
+    return Verdict(ruling, model=products / everything, block=_share(block, lambda op: op.flops), time=of_time)
 
 
 def s003_12() -> Verdict:
@@ -69,28 +64,28 @@ def s003_12() -> Verdict:
     by_format = A100_FP16_LANES / device.peak("fp32")
     unmixed = A100_FP64_TENSOR / A100_FP64_LANES
     sm = multiprocessors.one(A100)
-    evidence = {
-        "A100, fp32 lanes → fp16 tensor cores": f"×{gain:.0f}",
-        "of which fp16 on the lanes": f"×{by_format:.0f}",
-        "of which the tensor core": f"×{gain / by_format:.0f}",
-        "fp64 tensor cores ÷ fp64 lanes, nothing mixed": f"×{unmixed:.0f}",
-        "multiply-adds a clock and SM, tensor cores and fp32 lanes": f"{sm.tensor} and {sm.fp32}",
-    }
-    return Verdict(_ruling(gain / by_format < 1.5, unmixed < 1.1), evidence)
+    return Verdict(
+        _ruling(gain / by_format < 1.5, unmixed < 1.1),
+        gain=gain,
+        by_format=by_format,
+        by_core=gain / by_format,
+        unmixed=unmixed,
+        tensor=sm.tensor,
+        fp32=sm.fp32,
+    )
 
 
 def s002_10() -> Verdict:
     """Read as share of the peak. Read as speed-up over processors its first half may hold; the second fails either way."""
     op = roofline.matmul(4096, 4096, 4096, dtype="fp16")
     place, best = op.on(A100), BEST_FOUND / hardware.load(A100).peak("fp16")
-    evidence = {
-        "read as": "share of the peak",
-        "4096³ in fp16": f"{place.intensity:.0f} FLOP/B",
-        "A100 ridge point": f"{place.ridge:.0f} FLOP/B",
-        "bound": place.bound,
-        "best published on an A100 with ordinary numbers, not measured here": f"{best:.0%} of the peak",
-    }
-    return Verdict(_ruling(place.bound == "memory", best >= 0.95), evidence)
+    return Verdict(
+        _ruling(place.bound == "memory", best >= 0.95),
+        intensity=place.intensity,
+        ridge=place.ridge,
+        bound=place.bound,
+        best=best,
+    )
 
 
 def s004_014() -> Verdict:
@@ -111,13 +106,12 @@ def s004_014() -> Verdict:
     ]
     fused = roofline.Op("fused", written[0].flops + written[2].flops, 2 * 4 * heads * n * d, dtype="bf16")
     saved = {
-        "GELU fused into 4096 → 16384, 8192 rows": saved_by_fused_gelu(8192, 4096),
-        "GELU fused into 768 → 3072, 8192 rows": saved_by_fused_gelu(8192, 768),
-        "attention fused, 96 heads of 1024 × 64": 1 - seconds(fused) / seconds(*written),
+        "wide": saved_by_fused_gelu(8192, 4096),
+        "narrow": saved_by_fused_gelu(8192, 768),
+        "attention": 1 - seconds(fused) / seconds(*written),
     }
-    evidence = {f"{name}: time saved at most, H100": f"{share:.0%}" for name, share in saved.items()}
     ruling = "holds-if" if max(saved.values()) > 0.1 else "holds"
-    return Verdict(ruling, evidence, "It holds for a plain product, with nothing before or after it to fuse.")
+    return Verdict(ruling, **saved)
 
 
 def s003_11() -> Verdict:
@@ -127,12 +121,12 @@ def s003_11() -> Verdict:
     issue = [multiprocessors.issue_share(4, chains, latency=24) for chains in (1, 4)]
     sm = multiprocessors.one(A100)
     worth = {
-        "multiply-adds that one scheduler's lanes start in a clock, against a single lane": sm.fp32 / SCHEDULERS,
-        "bytes fetched without and with tiles of 128 in shared memory": moved[0] / moved[1],
-        "4 warps, busy clocks with 4 independent instructions and with 1": issue[1] / issue[0],
-        "multiply-adds a clock, tensor cores and lanes": sm.tensor / sm.fp32,
+        "lanes": sm.fp32 / SCHEDULERS,
+        "tiles": moved[0] / moved[1],
+        "chains": issue[1] / issue[0],
+        "cores": sm.tensor / sm.fp32,
     }
-    return Verdict(_ruling(*(factor >= 2 for factor in worth.values())), {k: f"×{v:.0f}" for k, v in worth.items()})
+    return Verdict(_ruling(*(factor >= 2 for factor in worth.values())), **worth)
 
 
 def s004_013() -> Verdict:
@@ -141,11 +135,11 @@ def s004_013() -> Verdict:
     peak = device.peak("fp16")
     loads = device.bandwidth("shared") / 4  # numbers a second: each load unit hands one thread one number a clock
     naive = 2 * loads / 2  # FLOP/s: two loads for the 2 FLOP of a multiply-add
-    evidence = {
-        "280 of 312": f"{280e12 / peak:.1%}",
-        "15 of 312": f"{15e12 / peak:.1%}",
-        "best published on an A100 with ordinary numbers, not measured here": f"{BEST_FOUND / 1e12:.0f} TFLOP/s",
-        "most that two loads for each multiply-add allow": f"{naive / 1e12:.1f} TFLOP/s",
-    }
     shares = round(280e12 / peak, 1) == 0.9 and round(15e12 / peak, 2) == 0.05
-    return Verdict(_ruling(shares, BEST_FOUND >= 280e12, naive >= 15e12), evidence)
+    return Verdict(
+        _ruling(shares, BEST_FOUND >= 280e12, naive >= 15e12),
+        high=280e12 / peak,
+        low=15e12 / peak,
+        best=BEST_FOUND / 1e12,
+        naive=naive / 1e12,
+    )

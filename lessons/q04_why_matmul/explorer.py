@@ -6,7 +6,9 @@ from course_lib.figures.plots import Axis, Figure, Line, Points
 from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
+from course_lib.teaching.words import words
 
+say = words(__file__)
 MAX_ROWS = 8192
 TILES = {"128 × 256": (128, 256), "128 × 128": (128, 128), "64 × 128": (64, 128), "64 × 64": (64, 64)}
 
@@ -18,10 +20,10 @@ def waves(m=1408, n=3072, tile="128 × 256", device="h100-sxm"):
     """
     devices = {id: hardware.load(id).name for id in hardware.names() if "registers" in hardware.load(id).levels}
     controls = {
-        "device": Choice("Device", devices),
-        "tile": Choice("Tile", tuple(TILES)),
-        "m": Whole("Rows m", start=1408, high=MAX_ROWS),
-        "n": Whole("Columns n", start=3072, high=MAX_ROWS),
+        "device": Choice(say("controls", "device"), devices),
+        "tile": Choice(say("controls", "tile"), tuple(TILES)),
+        "m": Whole(say("controls", "m"), start=1408, high=MAX_ROWS),
+        "n": Whole(say("controls", "n"), start=3072, high=MAX_ROWS),
     }
     return build(view, controls, {"m": m, "n": n, "tile": tile, "device": device}, "explorer.waves")
 
@@ -35,44 +37,35 @@ def view(device, tile, m, n) -> View:
     across, covered = -(-n // columns), here.slots * rows * columns  # results of one wave
     shares = [edge * n / (-(-(-(-edge // rows) * across) // here.slots) * covered) for edge in edges]
     intensity = rows * columns / (rows + columns)  # FLOP per byte that a tile fetches in a 16-bit format
-    words = {
+    number = "many" if here.waves > 1 else "one"
+    values = {
         "m": m,
         "n": n,
         "tile": tile,
         "device": hardware.load(device).name,
         "tiles": here.tiles,
         "slots": here.slots,
-        "waves": f"{here.waves} waves" if here.waves > 1 else "1 wave",
+        "waves": here.waves,
         "last": here.last,
         "share": markup.number(100 * here.useful),
     }
     figure = Figure(
-        title=_TITLE.format(**words),
-        description=_DESCRIPTION.format(**words),
-        x=Axis("rows m of the result", "", 0, MAX_ROWS),
-        y=Axis("useful share of the arithmetic", "%", 0, 105),
+        title=say("title", number, **values),
+        description=say("description", number, **values),
+        x=Axis(say("axes", "x"), "", 0, MAX_ROWS),
+        y=Axis(say("axes", "y"), "%", 0, 105),
         marks=(
             Line(edges, [100 * share for share in shares]),
-            Points((m,), (100 * here.useful,), (_POINT.format(**words),), strong=True),
+            Points((m,), (100 * here.useful,), (say("point", m=m),), strong=True),
         ),
     )
     readout = {
-        "tiles of the result": f"{here.tiles:,}",
-        "tiles at a time (one an SM)": f"{here.slots:,}",
+        "tiles": f"{here.tiles:,}",
+        "slots": f"{here.slots:,}",
         "waves": f"{here.waves:,}",
-        "tiles in the last wave": f"{here.last:,}",
-        "useful share": f"{words['share']} %",
-        "a tile does, for each byte it fetches": units.format_si(intensity, "FLOP/B"),
+        "last": f"{here.last:,}",
+        "share": f"{values['share']} %",
+        "intensity": units.format_si(intensity, "FLOP/B"),
     }
-    return View(figure, readout, (*here.assumptions, *(_LEFT_OUT.format(what=what) for what in here.omitted), _BYTES))
-
-
-_POINT = "m = {m:,}"
-_TITLE = "m = {m:,}: {waves} of tiles, {share} % of the arithmetic is useful"
-_DESCRIPTION = (
-    "The share of the arithmetic that is useful is a saw: it climbs as rows fill the tiles, and falls where one row "
-    "more needs another wave. On {device} a result of {m:,} × {n:,} in tiles of {tile} takes {tiles:,} tiles, "
-    "{slots:,} at a time, in {waves}; the last one has {last:,}. Of all the arithmetic {share} % is useful."
-)
-_LEFT_OUT = "Left out: {what}"
-_BYTES = "Bytes fetched are those of 16-bit operands, without what several SMs share; the result is not counted."
+    left_out = (say("left-out", what=what) for what in here.omitted)
+    return View(figure, say.rows(readout), (*here.assumptions, *left_out, say("bytes")))

@@ -242,21 +242,11 @@ CHECKS = [
         public=[(4096, 4096, 4096, 2), (1, 4096, 4096, 2), (128, 768, 3072, 4)],
         generate=_draw_intensity,
         reference=_intensity,
-        insight="The first two inputs differ by a factor of 1366: intensity belongs to a shape, not to an operation.",
         wrong={
-            "one FLOP": (
-                _intensity_one_flop,
-                "You counted one FLOP for each multiply-add. A multiplication and an addition are two.",
-            ),
-            "no output": (
-                _intensity_no_output,
-                "You left out the bytes of the result: it has to be written to memory too.",
-            ),
-            "per element": (
-                _intensity_per_element,
-                "This is FLOPs per element. Each element is `bytes_per_element` bytes, and intensity is per byte.",
-            ),
-            "upside down": (_intensity_upside_down, "This is bytes per FLOP: the fraction stands upside down."),
+            "one FLOP": _intensity_one_flop,
+            "no output": _intensity_no_output,
+            "per element": _intensity_per_element,
+            "upside down": _intensity_upside_down,
         },
     ),
     Check(
@@ -271,36 +261,14 @@ CHECKS = [
         generate=_draw_smallest_batch,
         reference=_smallest_batch,
         same=EXACT,
-        insight="A service that cannot collect that many rows at once pays for arithmetic that it cannot use.",
         wrong={
-            "the ridge point": (
-                _batch_is_ridge,
-                "You returned the ridge point itself. That is right only if nothing but 2-byte weights travelled; the rows travel too.",
-            ),
-            "weights only": (
-                _batch_weights_only,
-                "You counted the bytes of the weights only. The rows travel as well, in and out, and hold the intensity down.",
-            ),
-            "without the two": (
-                _batch_without_two,
-                "A product does 2·m·k·n FLOPs; it looks as if the 2 is missing.",
-            ),
-            "rounded down": (
-                _batch_rounded_down,
-                "One row too few: at this number of rows the intensity is still just below the ridge point. Round up.",
-            ),
-            "no output": (
-                _batch_no_output,
-                "You left out the bytes of the result, m·n.",
-            ),
-            "minus one": (
-                _batch_minus_one,
-                "Where no number of rows is enough, return `None`.",
-            ),
-            "no ceiling": (
-                _batch_no_ceiling,
-                "A negative number of rows is the formula's way of saying *never*: however many rows there are, the intensity stays below the ridge point. Return `None` there.",
-            ),
+            "the ridge point": _batch_is_ridge,
+            "weights only": _batch_weights_only,
+            "without the two": _batch_without_two,
+            "rounded down": _batch_rounded_down,
+            "no output": _batch_no_output,
+            "minus one": _batch_minus_one,
+            "no ceiling": _batch_no_ceiling,
         },
     ),
     Check(
@@ -323,56 +291,19 @@ CHECKS = [
         ],
         generate=_draw_predict,
         reference=_predict,
-        insight="These few lines are the predictor behind every table of the lesson.",
         wrong={
-            "FLOPs only": (
-                _predict_flops_only,
-                "Your time follows the FLOPs alone. Additions and products with few rows wait for memory.",
-            ),
-            "bytes only": (
-                _predict_bytes_only,
-                "Your time follows the bytes alone. Large products wait for arithmetic.",
-            ),
-            "sum for max": (
-                _predict_sum,
-                "You added the time of the arithmetic and that of the memory. Within an operation they overlap in this model: the larger one decides.",
-            ),
-            "max of sums": (
-                _predict_max_of_sums,
-                "You took one maximum over the whole model. Operations run one after another, so the time is a sum of maxima, one for each operation.",
-            ),
-            "no overhead": (
-                _predict_no_overhead,
-                "The cost of the calls is missing, or hidden inside the maximum. It is paid for each operation, whatever its size, and overlaps with nothing.",
-            ),
-            "one overhead": (
-                _predict_one_overhead,
-                "You paid the overhead once. Each operation is a call of its own and pays it.",
-            ),
-            "fp32 peak": (
-                _predict_fp32_peak,
-                "You divided by the fp32 peak throughout. Bytes and peak must belong to the dtype of the operation.",
-            ),
-            "two FLOPs an addition": (
-                _predict_two_flops_an_addition,
-                "An addition of two numbers is one FLOP; the two belong to a multiply-add.",
-            ),
-            "no output": (
-                _predict_no_output,
-                "The product's result is written to memory too.",
-            ),
-            "fp32 bytes": (
-                _predict_fp32_bytes,
-                "A bf16 element is 2 bytes; the shape's bytes belong to the dtype.",
-            ),
-            "by rows": (
-                _predict_by_rows,
-                "You let the kind of operation or its rows say which limit decides. It depends on the machine too: work out both times and take the larger.",
-            ),
-            "two streams": (
-                _predict_two_streams,
-                "An addition reads two vectors and writes one: three streams of bytes, not two.",
-            ),
+            "FLOPs only": _predict_flops_only,
+            "bytes only": _predict_bytes_only,
+            "sum for max": _predict_sum,
+            "max of sums": _predict_max_of_sums,
+            "no overhead": _predict_no_overhead,
+            "one overhead": _predict_one_overhead,
+            "fp32 peak": _predict_fp32_peak,
+            "two FLOPs an addition": _predict_two_flops_an_addition,
+            "no output": _predict_no_output,
+            "fp32 bytes": _predict_fp32_bytes,
+            "by rows": _predict_by_rows,
+            "two streams": _predict_two_streams,
         },
     ),
     Check(
@@ -382,28 +313,12 @@ CHECKS = [
         public=[(128, 4096, 4, 14.5e-6, 1500), (8192, 768, 2, 20e-6, 1555)],
         generate=_draw_report,
         reference=_report,
-        insight="In the notes' case 19 % of the bandwidth was in use, not 77 %: the report was finished, the kernel was not.",
         wrong={
-            "as given": (
-                _report_as_given,
-                "This still computes what the given function computes. It has two faults: one in the bytes, one in a unit.",
-            ),
-            "unit left": (
-                _report_bytes_repaired,
-                "The bytes are right now. The other fault is a unit: data sheets give bandwidth in GB/s, and a GB is 10⁹ bytes.",
-            ),
-            "bytes left": (
-                _report_unit_repaired,
-                "The unit is right now. The bytes are still four times what a LayerNorm must move: read the input once, write the output once.",
-            ),
-            "written once": (
-                _report_written_once,
-                "You repaired the writing. The input, too, has to be read from memory only once: the row stays on the chip.",
-            ),
-            "read only": (
-                _report_read_only,
-                "You counted the reading only. The result is written back to memory as well.",
-            ),
+            "as given": _report_as_given,
+            "unit left": _report_bytes_repaired,
+            "bytes left": _report_unit_repaired,
+            "written once": _report_written_once,
+            "read only": _report_read_only,
         },
     ),
 ]

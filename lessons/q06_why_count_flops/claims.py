@@ -1,4 +1,4 @@
-"""Claims on trial in Q6: each function decides one claim by computing it and returns the verdict with its evidence."""
+"""Claims on trial in Q6: each function decides one claim by computing it and returns the verdict with its numbers."""
 
 from dataclasses import replace
 
@@ -33,26 +33,24 @@ def _token(seq: int = N) -> float:
     return int(flops.forward(GPT2, 1, seq)) / seq
 
 
-def _million(value: float) -> str:
-    return f"{value / 1e6:.1f} MFLOP"
+def _million(value: float) -> float:
+    return value / 1e6
 
 
 def s003_30() -> Verdict:
     returned = L * (5 * D * D + 8 * D * D + 2 * D + 2 * D) + D * V + D * V
-    evidence = {
-        "the function returns": f"{returned:,}",
-        "a token of GPT-2 small costs": f"{_token():,.0f}",
-        "embedding, a look-up, as charged": f"{D * V:,}",
-    }
-    return Verdict(_ruling(80e6 <= returned <= 95e6), evidence)
+    return Verdict(_ruling(80e6 <= returned <= 95e6), returned=returned, token=_token(), embedding=D * V)
 
 
 def s003_32() -> Verdict:
     claimed = {6e6: 1.67e6, 71e6: 140e3}
     rate = 10e12 / _token()
-    evidence = {f"10 TFLOP/s ÷ {_million(flop)}": f"{10e12 / flop:,.0f} tokens/s" for flop in claimed}
-    evidence |= {"a token costs": _million(_token()), "so at most": f"{rate:,.0f} tokens/s"}
-    return Verdict(_ruling(any(_near(rate, tokens) for tokens in claimed.values())), evidence)
+    return Verdict(
+        _ruling(any(_near(rate, tokens) for tokens in claimed.values())),
+        claimed=[10e12 / flop for flop in claimed],
+        token=_million(_token()),
+        rate=rate,
+    )
 
 
 def s004_025() -> Verdict:
@@ -63,22 +61,18 @@ def s004_025() -> Verdict:
     peak = hardware.load(A100).peak("fp16")
     high, low = 280e12, 150e12
     thin = roofline.matmul(128, 4096, 4096, dtype="fp16").on(A100).attainable
-    evidence = {
-        "280 of 312": f"{high / peak:.1%}",
-        "150 of 312": f"{low / peak:.1%}",
-        "best shape that a search found": f"{BEST_FOUND / 1e12:.0f} TFLOP/s",
-        "150 against that": f"{low / BEST_FOUND:.0%}",
-        "roof of 128 rows × 4096 × 4096": f"{thin / 1e12:.0f} TFLOP/s",
-        "150 against that roof": f"{low / thin:.0%}",
-    }
     shares = round(100 * high / peak) == 90, round(100 * low / peak) == 48
     large = all((*shares, high >= 0.95 * BEST_FOUND, low < 0.75 * BEST_FOUND))
     ruling = "fails" if not large else "holds" if low < 0.75 * thin else "holds-if"
-    because = (
-        "It holds if the product is large and in 16 bit, which the claim does not say. A small or thin one is compared "
-        "with the roof at its own intensity, not with 312 (Q5)."
+    return Verdict(
+        ruling,
+        high=high / peak,
+        low=low / peak,
+        best=BEST_FOUND / 1e12,
+        of_best=low / BEST_FOUND,
+        thin=thin / 1e12,
+        of_thin=low / thin,
     )
-    return Verdict(ruling, evidence, because)
 
 
 def s003_35() -> Verdict:
@@ -94,14 +88,15 @@ def s003_35() -> Verdict:
         if model.experts == 1
     }
     fours = sum(_near(weights, 8) for weights in used.values())
-    evidence = {
-        "FLOPs for each parameter at 1, 2, 4, 8": ", ".join(f"{ratio:.0f}" for ratio in balance.values()),
-        "dense language models in the catalogue": len(used),
-        "weights of their MLPs": f"{min(used.values()):.0f} to {max(used.values()):.0f}·d²",
-        "of them with 8·d², within 5 %": fours,
-    }
     stands_out = all(balance[4] < ratio for factor, ratio in balance.items() if factor != 4)
-    return Verdict(_ruling(stands_out or fours > 0.9 * len(used)), evidence)
+    return Verdict(
+        _ruling(stands_out or fours > 0.9 * len(used)),
+        balance=", ".join(f"{ratio:.0f}" for ratio in balance.values()),
+        models=len(used),
+        least=min(used.values()),
+        most=max(used.values()),
+        fours=fours,
+    )
 
 
 def s003_31() -> Verdict:
@@ -109,13 +104,13 @@ def s003_31() -> Verdict:
     norms, residuals = (int(rows["layer"][part]) // N for part in ("norm", "residual"))
     others = 1 - int(flops.forward(GPT2, 1, N)) / int(rows)
     shares = {row["class"]: row["share"] for row in _profile().rows if row["batch"] == "large batch"}
-    evidence = {
-        "norms of a layer": f"{norms // D}·d",
-        "residual sums of a layer": f"{residuals // D}·d",
-        "all that is no product, of the FLOPs": f"{others:.1%}",
-        "norms and activations, of a recorded step's time": f"{_of(shares, 'norms'):.0f} %",
-    }
-    return Verdict(_ruling(norms == 2 * D, residuals == 2 * D), evidence)
+    return Verdict(
+        _ruling(norms == 2 * D, residuals == 2 * D),
+        norms=norms // D,
+        residuals=residuals // D,
+        others=others,
+        time=_of(shares, "norms"),
+    )
 
 
 def _profile():
@@ -137,74 +132,72 @@ def s002_19() -> Verdict:
     by_flops = within_two(lambda row: row["flops"] / peak)
     by_roofline = within_two(lambda row: row["predicted"])
     cases = len(recorded.rows)
-    evidence = {
-        "recorded operations": cases,
-        "FLOPs ÷ peak within a factor of two": by_flops,
-        "roofline within a factor of two": by_roofline,
-    }
-    return Verdict(_ruling(by_flops < cases / 2, by_roofline > by_flops), evidence)
+    return Verdict(
+        _ruling(by_flops < cases / 2, by_roofline > by_flops), cases=cases, by_flops=by_flops, by_roofline=by_roofline
+    )
 
 
 def s003_23() -> Verdict:
     count = GPT2.parameters()
-    evidence = {
-        "parameters": f"{int(count):,}",
-        "layers": f"{int(count['layers']):,}",
-        "embeddings": f"{int(count['embedding']):,}",
-    }
-    return Verdict(_ruling(_near(int(count), 117e6, 0.01)), evidence)
+    return Verdict(
+        _ruling(_near(int(count), 117e6, 0.01)),
+        total=int(count),
+        layers=int(count["layers"]),
+        embeddings=int(count["embedding"]),
+    )
 
 
 def s003_24() -> Verdict:
     qkv, out = _layer("attention.qkv"), _layer("attention.out")
-    evidence = {"q, k, v": f"{qkv / D**2:.0f}·d²", "output projection": f"{out / D**2:.0f}·d²"}
-    return Verdict(_ruling(qkv == 3 * D * D, out == D * D), evidence)
+    return Verdict(_ruling(qkv == 3 * D * D, out == D * D), qkv=qkv / D**2, out=out / D**2)
 
 
 def s003_25() -> Verdict:
     scores = {seq: _layer("attention.scores", seq) for seq in (128, 512, 1024)}
-    evidence = {f"scores at n = {seq}": f"{_million(flop)}, {flop / D**2:.2f}·d²" for seq, flop in scores.items()}
-    return Verdict(_ruling(all(flop == D * D for flop in scores.values())), evidence)
+    return Verdict(
+        _ruling(all(flop == D * D for flop in scores.values())),
+        scores={seq: _million(flop) for seq, flop in scores.items()},
+        squares={seq: flop / D**2 for seq, flop in scores.items()},
+    )
 
 
 def s003_26() -> Verdict:
     parts = {part: _layer(f"attention.{part}") for part in ("qkv", "scores", "values", "out")}
     total, pairs = sum(parts.values()), parts["scores"] + parts["values"]
-    evidence = {
-        "attention of a layer": _million(total),
-        "2·d²": _million(2 * D * D),
-        "ratio": f"{total / (2 * D * D):.1f}",
-        "scores and values, of attention": f"{pairs / total:.0%}",
-    }
-    return Verdict(_ruling(_near(total, 2 * D * D, 0.25)), evidence)
+    return Verdict(
+        _ruling(_near(total, 2 * D * D, 0.25)),
+        attention=_million(total),
+        stated=_million(2 * D * D),
+        ratio=total / (2 * D * D),
+        pairs=pairs / total,
+    )
 
 
 def s003_27() -> Verdict:
     mlp = _layer("mlp")
-    evidence = {"MLP": f"{mlp / D**2:.0f}·d²", "activation": GPT2.activation}
-    return Verdict(_ruling(mlp == 8 * D * D, GPT2.activation == "relu"), evidence)
+    return Verdict(_ruling(mlp == 8 * D * D, GPT2.activation == "relu"), mlp=mlp / D**2, activation=GPT2.activation)
 
 
 def s003_28() -> Verdict:
     layer = int(flops.forward(GPT2, 1, N)["layer"]) // N
-    evidence = {
-        "the sum as stated": f"{10 * D * D:,}",
-        "a layer at 1024 tokens": f"{layer:,}",
-        "twelve layers": f"{L * layer:,}",
-        "with the head": f"{_token():,.0f}",
-    }
-    return Verdict(_ruling(_near(layer, 5_898_240), _near(L * layer, 70_778_880)), evidence)
+    return Verdict(
+        _ruling(_near(layer, 5_898_240), _near(L * layer, 70_778_880)),
+        stated=10 * D * D,
+        layer=layer,
+        layers=L * layer,
+        token=_token(),
+    )
 
 
 def s003_29() -> Verdict:
     layer = int(flops.forward(GPT2, 1, N)["layer"]) / N
     six_n = flops.six_nd(int(GPT2.parameters()), 1)
-    evidence = {
-        "a layer": _million(layer),
-        "6·N, training": _million(six_n),
-        "6·N and the pairs": _million(six_n + 12 * L * N * D),
-    }
-    return Verdict(_ruling(_near(layer, 6e6, 0.2)), evidence)
+    return Verdict(
+        _ruling(_near(layer, 6e6, 0.2)),
+        layer=_million(layer),
+        six_n=_million(six_n),
+        with_pairs=_million(six_n + 12 * L * N * D),
+    )
 
 
 def s003_34() -> Verdict:
@@ -217,22 +210,15 @@ def s003_34() -> Verdict:
     each = int(flops.forward(llama, 1, 1024)) / 1024
     writing = each * decode.tokens_per_second / hardware.load("h100-sxm").peak("bf16")
     training = {
-        "PaLM 540B": economics.mfu(flops_per_token=palm_token, tokens_per_second=238.3e3, device=pod, devices=6144),
-        "GPT-2 small, one A100": economics.mfu(GPT2, tokens_per_second=102_400 / 0.755, device=A100),
+        "palm": economics.mfu(flops_per_token=palm_token, tokens_per_second=238.3e3, device=pod, devices=6144),
+        "gpt2": economics.mfu(GPT2, tokens_per_second=102_400 / 0.755, device=A100),
         # 3.8e25 FLOP (Llama 3 report, section 1) in 30.84 million hours (its model card), stops and restarts included
-        "Llama 3.1 405B": 3.8e25 / (30.84e6 * 3600 * hardware.load("h100-sxm").peak("bf16")),
+        "llama": 3.8e25 / (30.84e6 * 3600 * hardware.load("h100-sxm").peak("bf16")),
     }
-    evidence = {f"training, {name}": f"{share:.0%}" for name, share in training.items()}
-    evidence |= {"writing, batch 1": f"{writing:.1%}, {decode.bound}-bound"}
-    evidence |= {"reading 2048 tokens": f"{prompt.bound}-bound"}
     trains = all(0.3 <= share <= 0.5 for share in training.values())
     everywhere = 0.3 <= writing <= 0.5 and prompt.bound == "memory"
     ruling = "fails" if not trains or decode.bound != "memory" else "holds" if everywhere else "holds-if"
-    because = (
-        "The first half is common in well-tuned training (GPT-3 reached 21 %), the second holds for writing, "
-        "not for reading a prompt."
-    )
-    return Verdict(ruling, evidence, because)
+    return Verdict(ruling, **training, writing=writing, bound=decode.bound, reading=prompt.bound)
 
 
 def s003_40() -> Verdict:
@@ -240,8 +226,7 @@ def s003_40() -> Verdict:
     shares = waterfall.shares(_profile())
     used = shares.pop(waterfall.USED)
     unnamed = shares["between the operations"]
-    evidence = {"used": f"{used:.0f} %", **{kind: f"{share:.1f} %" for kind, share in shares.items()}}
-    return Verdict(_ruling(unnamed < 0.25 * (100 - used)), evidence, "A recorded step of a small GPT on a processor.")
+    return Verdict(_ruling(unnamed < 0.25 * (100 - used)), used=used, lost=shares)
 
 
 def s004_005() -> Verdict:
@@ -249,15 +234,8 @@ def s004_005() -> Verdict:
     peak = hardware.load(A100).peak("fp16")
     sides = (1024, 2048, 3072, 4096, 8192)
     useful = {n: multiprocessors.waves(n, n, tile_m=256, tile_n=128, device=A100).useful for n in sides}
-    evidence = {"180 of 312": f"{180e12 / peak:.0%}"}
-    evidence |= {f"waves of 256 × 128 tiles allow, n = {n}": f"{share:.0%}" for n, share in useful.items()}
-    evidence |= {"best that a search found": f"{BEST_FOUND / peak:.0%}"}
     right = round(100 * 180e12 / peak) == 58
     possible = any(share > 0.9 for share in useful.values())
     always = all(share > 0.9 for share in useful.values()) and 0.9 * peak < BEST_FOUND
     ruling = "fails" if not (right and possible) else "holds" if always else "holds-if"
-    because = (
-        "It holds if the shape fills whole waves of tiles and the chip keeps its clock; with ordinary numbers the "
-        "published searches did not (271), with zeros one did (295)."
-    )
-    return Verdict(ruling, evidence, because)
+    return Verdict(ruling, claimed=180e12 / peak, useful=useful, best=BEST_FOUND / peak)

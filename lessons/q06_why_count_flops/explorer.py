@@ -11,11 +11,12 @@ from course_lib.accounting import models as _models
 from course_lib.figures.plots import Axis, Figure, Label, Line
 from course_lib.teaching.explore.controls import Choice, Flag, Whole
 from course_lib.teaching.explore.frame import View, build
+from course_lib.teaching.words import words
 
+say = words(__file__)
 MAX_TOKENS = 1_048_576
-WORK = {"forward": "forward", "none": "training", "full": "training, all recomputed"}
+WORK = say.table("work")
 RULE = {"forward": 2, "none": 6, "full": 8}  # FLOPs for each parameter and token
-LEVELS = ("a token", "blocks, head", "attention, MLP", "products")
 ATTENTION = ("qkv", "scores", "values", "out")
 READABLE = 0.055  # of the whole: a thinner box has no room for its name
 
@@ -27,10 +28,15 @@ def flop_tree(model="gpt2", tokens=1024, work="forward", causal=False):
     `.state` and `.call`. Raises ValueError, naming the argument.
     """
     controls = {
-        "model": Choice("Model", _language_models(), start="gpt2"),
-        "work": Choice("Work", WORK),
-        "tokens": Whole("Tokens", start=1024, high=MAX_TOKENS, most=lambda state: _models.load(state["model"]).context),
-        "causal": Flag("Causal pairs only"),
+        "model": Choice(say("controls", "model"), _language_models(), start="gpt2"),
+        "work": Choice(say("controls", "work"), WORK),
+        "tokens": Whole(
+            say("controls", "tokens"),
+            start=1024,
+            high=MAX_TOKENS,
+            most=lambda state: _models.load(state["model"]).context,
+        ),
+        "causal": Flag(say("controls", "causal")),
     }
     state = {"model": model, "work": work, "tokens": tokens, "causal": causal}
     return build(view, controls, state, "explorer.flop_tree")
@@ -48,39 +54,39 @@ def view(model, work, tokens, causal) -> View:
     parameters, active = int(chosen.parameters()), int(chosen.parameters(active=True))
     rule = RULE[work] * parameters
     pairs = (leaves["scores"] + leaves["values"]) / int(count)
-    thin = [_shown(name) for name, part in leaves.items() if not _has_room(part, leaves)]
-    words = {
+    thin = [say("boxes", name) for name, part in leaves.items() if not _has_room(part, leaves)]
+    values = {
         "model": model,
         "tokens": tokens,
         "work": WORK[work],
         "each": units.format_si(each, "FLOP"),
-        "rule": f"{RULE[work]}·N",
+        "factor": RULE[work],
         "said": units.format_si(rule, "FLOP"),
-        "off": f"{rule / each:.3f}",
+        "off": rule / each,
         "shares": ", ".join(
-            _SHARE.format(name=_shown(name), share=100 * part / int(count)) for name, part in leaves.items()
+            say("share", name=say("boxes", name), share=100 * part / int(count)) for name, part in leaves.items()
         ),
     }
     figure = Figure(
-        title=_TITLE.format(**words),
-        description=_DESCRIPTION.format(**words),
-        x=Axis("", categories=LEVELS),
-        y=Axis("FLOPs of a token", "FLOP", 0, 1.02 * each),
+        title=say("title", **values),
+        description=say("description", **values),
+        x=Axis("", categories=say.all("levels")),
+        y=Axis(say("axes", "y"), "FLOP", 0, 1.02 * each),
         marks=tuple(_boxes(leaves, tokens)),
     )
     readout = {
-        "a token": words["each"],
-        "the whole sequence": units.format_si(int(count), "FLOP"),
-        "parameters N": units.format_si(parameters, ""),
-        **({"of which a token uses": units.format_si(active, "")} if active != parameters else {}),
-        f"{words['rule']} says": words["said"],
-        "the rule ÷ the count": f"×{words['off']}",
-        "scores and values": f"{100 * pairs:.1f} %",
+        "token": values["each"],
+        "sequence": units.format_si(int(count), "FLOP"),
+        "parameters": units.format_si(parameters, ""),
+        **({"active": units.format_si(active, "")} if active != parameters else {}),
+        "rule": values["said"],
+        "off": f"×{rule / each:.3f}",
+        "pairs": f"{100 * pairs:.1f} %",
         "head": f"{100 * leaves['head'] / int(count):.1f} %",
     }
-    nameless = [_THIN.format(names=", ".join(thin))] if thin else []
-    left_out = [_LEFT_OUT.format(what=what) for what in count.omitted]
-    return View(figure, readout, (*nameless, *count.assumptions, *left_out))
+    nameless = [say("thin", names=", ".join(thin))] if thin else []
+    left_out = [say("left-out", what=what) for what in count.omitted]
+    return View(figure, say.rows(readout, factor=RULE[work]), (*nameless, *count.assumptions, *left_out))
 
 
 @cache
@@ -110,7 +116,7 @@ def _boxes(leaves: dict[str, int], tokens: int):
         (
             {"all": tuple(leaves)},
             {"blocks": blocks, "head": ("head",)},
-            {"attention": ATTENTION, "MLP": mlp, "head": ("head",)},
+            {"attention": ATTENTION, "mlp": mlp, "head": ("head",)},
             {name: (name,) for name in leaves},
         )
     ):
@@ -120,19 +126,5 @@ def _boxes(leaves: dict[str, int], tokens: int):
             high = low + part / tokens
             yield Line((left, right, right, left, left), (low, low, high, high, low))
             if _has_room(part, leaves):
-                yield Label(level, (low + high) / 2, _BOX.format(name=_shown(name), share=100 * part / total))
+                yield Label(level, (low + high) / 2, say("box", name=say("boxes", name), share=100 * part / total))
             low = high
-
-
-def _shown(name: str) -> str:
-    return {"mlp": "MLP"}.get(name, name)
-
-
-_BOX, _SHARE = "{name} {share:.0f} %", "{name} {share:.1f} %"
-_TITLE = "{model}: {each} a token; {rule} is {off} times that"  # the work is in the rule: 2, 6 or 8
-_DESCRIPTION = (
-    "One token of {model} among {tokens:,}, {work}: {each}. From the bottom of the tree to its top: {shares}. "
-    "The rule {rule} says {said}, {off} times the count."
-)
-_LEFT_OUT = "Left out: {what}"
-_THIN = "Boxes of the last column too thin for a name: {names}"

@@ -387,36 +387,14 @@ CHECKS = [
         generate=_draw_causal,
         reference=_causal,
         same=EXACT,
-        insight="Nearly half, never quite: each token still sees itself. A counter that multiplies shapes reports the first number for both.",
         wrong={
-            "scores only": (
-                _causal_scores_only,
-                "Half of it: either one of the two products is missing (scores; values weighted by them), or the 2 of each multiply-add.",
-            ),
-            "one FLOP": (
-                _causal_one_flop,
-                "Both products and the 2 of each multiply-add make a factor of 4 for each pair.",
-            ),
-            "one head": (
-                _causal_one_head,
-                "This is one head. Each head has pairs of its own, and `width` is the width of one.",
-            ),
-            "exactly half": (
-                _causal_half,
-                "Half of n² is not what a causal mask leaves: 1 + 2 + … + n keys. Each token sees itself too.",
-            ),
-            "not itself": (
-                _causal_not_itself,
-                "You left out the diagonal: each token sees itself and all tokens before it, 1 + 2 + … + n keys.",
-            ),
-            "no gain": (
-                _causal_no_gain,
-                "The second number should count only the pairs with a key that is not later than its query.",
-            ),
-            "pairs": (
-                _causal_count_of_pairs,
-                "You counted pairs. Each pair costs a product of `width` numbers for its score, and as much for its value.",
-            ),
+            "scores only": _causal_scores_only,
+            "one FLOP": _causal_one_flop,
+            "one head": _causal_one_head,
+            "exactly half": _causal_half,
+            "not itself": _causal_not_itself,
+            "no gain": _causal_no_gain,
+            "pairs": _causal_count_of_pairs,
         },
     ),
     Check(
@@ -431,64 +409,21 @@ CHECKS = [
         generate=_draw_half,
         reference=_half,
         same=EXACT,
-        insight="The first model is Llama-3 8B, made for 8,192 tokens: at that length three quarters and more of its FLOPs are ordinary products.",
         wrong={
-            "no head": (
-                _half_no_head,
-                "You left out the head. It runs at every position and is a product of d_model × vocab.",
-            ),
-            "all keys": (
-                _half_all_keys,
-                "You made keys and values as wide as the queries. They are `key_width` wide; only q and the result have d_model.",
-            ),
-            "no gate": (
-                _half_no_gate,
-                "You counted two matrices in the MLP. With a gate there are three: use `mlp_matrices`.",
-            ),
-            "scores only": (
-                _half_scores_only,
-                "A pair costs 2 · d_model in a layer for its score, and as much again for its value.",
-            ),
-            "no result": (
-                _half_no_output,
-                "You left out the projection of the result, d_model × d_model in each layer.",
-            ),
-            "key width in a pair": (
-                _half_keys_in_pair,
-                "A pair's score and value cost 2 · d_model each: several heads of queries share one of keys, but every head still asks its own questions.",
-            ),
-            "rounded down": (
-                _half_floor,
-                "You rounded down. With that many tokens the pairs are still a little behind: the smallest number that suffices is rounded up.",
-            ),
-            "six widths": (
-                _half_six,
-                "6 · d_model is the answer for a layer with an MLP of four widths, as many keys as queries, and no head. Count this model.",
-            ),
-            "two widths": (
-                _half_two,
-                "2 · d_model compares the pairs with the projections alone. The MLP and the head belong to everything else.",
-            ),
-            "eight widths": (
-                _half_eight,
-                "8 · d_model is the answer for three matrices of four widths, as many keys as queries, and no head. Count this model.",
-            ),
-            "not causal": (
-                _half_no_causal,
-                "The second number should be larger: of the n² pairs only n(n + 1)/2 count there.",
-            ),
-            "doubled": (
-                _half_doubled,
-                "Nearly: n(n + 1)/2 pairs are (n + 1)/2 a token, not n/2. So the second number is a little less than double.",
-            ),
-            "half of the square": (
-                _half_of_the_square,
-                "Nearly: n(n + 1)/2 pairs are (n + 1)/2 a token, not n/2. The second number is one too large.",
-            ),
-            "one FLOP a weight": (
-                _half_one_flop_a_weight,
-                "You counted a weight as 1 FLOP, and a pair in full. A token meets each weight in a multiply-add: 2 FLOPs.",
-            ),
+            "no head": _half_no_head,
+            "all keys": _half_all_keys,
+            "no gate": _half_no_gate,
+            "scores only": _half_scores_only,
+            "no result": _half_no_output,
+            "key width in a pair": _half_keys_in_pair,
+            "rounded down": _half_floor,
+            "six widths": _half_six,
+            "two widths": _half_two,
+            "eight widths": _half_eight,
+            "not causal": _half_no_causal,
+            "doubled": _half_doubled,
+            "half of the square": _half_of_the_square,
+            "one FLOP a weight": _half_one_flop_a_weight,
         },
     ),
     Check(
@@ -504,36 +439,14 @@ CHECKS = [
         ],
         generate=_draw_online,
         reference=_online,
-        insight="Two such triples (maximum, sum, weighted sum) can be merged in any order: that is how one long row is shared out to many multiprocessors.",
         wrong={
-            "no rescaling": (
-                _online_no_rescale,
-                "The maximum grows, and what you had summed before stays relative to the old one. Multiply both sums by exp(old maximum − new maximum).",
-            ),
-            "inverted": (
-                _online_inverted,
-                "Your factor is upside down. An old term is exp(score − old maximum) and should be exp(score − new maximum), which is smaller: the factor is exp(old − new), never above 1.",
-            ),
-            "only the sum": (
-                _online_sum_only,
-                "You rescale the sum of exponentials, but not the weighted sum of values. Both are relative to the maximum so far.",
-            ),
-            "only the values": (
-                _online_result_only,
-                "You rescale the weighted sum of values, but not the sum of exponentials. Both are relative to the maximum so far.",
-            ),
-            "mean of pieces": (
-                _online_mean_of_pieces,
-                "You averaged the results of the pieces. A piece with small scores must count for less than one with large scores.",
-            ),
-            "last piece": (
-                _online_last_piece,
-                "This is the result of the last piece alone. The others have to be kept in the running sums.",
-            ),
-            "not divided": (
-                _online_no_division,
-                "The weights do not add up to 1 yet: divide by their sum, once, at the end.",
-            ),
+            "no rescaling": _online_no_rescale,
+            "inverted": _online_inverted,
+            "only the sum": _online_sum_only,
+            "only the values": _online_result_only,
+            "mean of pieces": _online_mean_of_pieces,
+            "last piece": _online_last_piece,
+            "not divided": _online_no_division,
         },
     ),
     Check(
@@ -548,52 +461,21 @@ CHECKS = [
         ],
         generate=_draw_blocked,
         reference=_blocked,
-        insight="Twice the block, half the passes over keys and values: the near memory buys traffic.",
         wrong={
-            "not scaled": (_blocked_unscaled, "The scores are to be divided by √d, d being the width of a row of q."),
-            "scaled by d": (_blocked_scaled_by_d, "The scores are to be divided by √d, the square root, not by d."),
-            "keys once": (
-                _blocked_keys_once,
-                "The result is right. But all keys and values pass by for *each* block of queries, not once.",
-            ),
-            "keys or values": (
-                _blocked_no_values,
-                "The result is right. Keys *and* values pass by for each block of queries.",
-            ),
-            "all each time": (
-                _blocked_all_each_time,
-                "The result is right. But a block's queries are fetched once and its result is written once, not for every block of keys.",
-            ),
-            "keys and queries": (
-                _blocked_keys_and_queries,
-                "The result is right. You counted queries and keys. Values pass by for each block too, and the result is written.",
-            ),
-            "whole blocks": (
-                _blocked_whole_blocks,
-                "The result is right. The last, shorter block of queries fetches all keys and values too: round the number of blocks up.",
-            ),
-            "scores moved": (
-                _blocked_with_scores,
-                "The result is right. Scores and weights stay near: they never cross, so they do not count.",
-            ),
-            "result not counted": (
-                _blocked_no_result,
-                "The result is right. It has to be written to the far memory too, once.",
-            ),
-            "bytes": (_blocked_bytes, "The result is right. `moved` counts numbers, not bytes."),
-            "rows": (_blocked_rows, "The result is right. You counted rows. Each row holds d numbers."),
-            "a softmax each": (
-                _blocked_by_piece,
-                "Each block of keys got a softmax of its own. One softmax runs over all keys: keep maximum, sum and weighted sum from block to block.",
-            ),
-            "no rescaling": (
-                _blocked_no_rescale,
-                "When the maximum grows, the sums so far must be multiplied by exp(old maximum − new maximum).",
-            ),
-            "inverted": (
-                _blocked_inverted,
-                "Your factor is upside down: it is exp(old maximum − new maximum), which is never above 1.",
-            ),
+            "not scaled": _blocked_unscaled,
+            "scaled by d": _blocked_scaled_by_d,
+            "keys once": _blocked_keys_once,
+            "keys or values": _blocked_no_values,
+            "all each time": _blocked_all_each_time,
+            "keys and queries": _blocked_keys_and_queries,
+            "whole blocks": _blocked_whole_blocks,
+            "scores moved": _blocked_with_scores,
+            "result not counted": _blocked_no_result,
+            "bytes": _blocked_bytes,
+            "rows": _blocked_rows,
+            "a softmax each": _blocked_by_piece,
+            "no rescaling": _blocked_no_rescale,
+            "inverted": _blocked_inverted,
         },
     ),
     Check(
@@ -604,24 +486,11 @@ CHECKS = [
         generate=_draw_bytes,
         reference=_bytes,
         same=EXACT,
-        insight="For one head of the notes' case it is 2112 MiB in fp32, and GPT-2 has twelve heads in each of its twelve layers.",
         wrong={
-            "as given": (
-                _bytes_as_given,
-                "This still computes what the given function computes. It has two faults, both in the line of the scores.",
-            ),
-            "heads left": (
-                _bytes_heads_left,
-                "The size of a number is right now. But every head has its own matrix of scores.",
-            ),
-            "size left": (
-                _bytes_size_left,
-                "The heads are right now. But a score is as large as any other number: `bytes_per_number`.",
-            ),
-            "softmax once": (
-                _bytes_softmax_once,
-                "Softmax reads the scores *and* writes the weights: the matrix crosses twice.",
-            ),
+            "as given": _bytes_as_given,
+            "heads left": _bytes_heads_left,
+            "size left": _bytes_size_left,
+            "softmax once": _bytes_softmax_once,
         },
     ),
 ]

@@ -1,4 +1,4 @@
-"""Claims on trial in Q7: each function decides one claim by computing it and returns the verdict with its evidence."""
+"""Claims on trial in Q7: each function decides one claim by computing it and returns the verdict with its numbers."""
 
 from dataclasses import replace
 from math import log2
@@ -11,7 +11,7 @@ A100, H100 = "a100-40-sxm", "h100-sxm"
 EXPONENTIALS = 3.9e12  # a second on an H100 (Shah et al., "FlashAttention-3", arXiv:2407.08608, section 3.1)
 # Share of the peak, from the abstracts: arXiv 2307.08691 (for the first and the second), 2603.05451, and of the third the
 # final paper (NeurIPS 2024, "BF16 reaching up to 840 TFLOPs/s (85% utilization)"; the preprint, 2407.08608, has 75 % in FP16)
-PUBLISHED = {"1, A100": 0.40, "2, A100": 0.73, "3, H100": 0.85, "4, B200": 0.71}
+PUBLISHED = {1: 0.40, 2: 0.73, 3: 0.85, 4: 0.71}  # on A100, A100, H100, B200
 
 
 def _ruling(*tests: bool) -> str:
@@ -87,13 +87,7 @@ def _pairs(counted) -> int:
 def s000_01() -> Verdict:
     n = 2048
     head, layer = _head(n, 64), _pairs(_gpt2(n)["layer"])
-    evidence = {
-        "pairs in one head": f"{n * n:,}",
-        "FLOPs of one head, d = 64": f"{head:,}",
-        "÷ 2048²": f"{head / n**2:.0f}",
-        "one layer of GPT-2, 12 heads": f"{layer / 1e9:.1f} GFLOP",
-    }
-    return Verdict(_ruling(_near(head, n * n)), evidence)
+    return Verdict(_ruling(_near(head, n * n)), pairs=n * n, head=head, each=head / n**2, layer=layer / 1e9)
 
 
 def s000_02() -> Verdict:
@@ -101,39 +95,28 @@ def s000_02() -> Verdict:
     linear = flops.matmul(d, n, d) + flops.matmul(n, d, d)
     times = experiments.load("attention_scaling", "amd-epyc-2-cores").measured
     faster = {form: times[f"{form} {n}"] / times[f"linear {n}"] for form in ("SDPA", "eager")}
-    evidence = {
-        "FLOPs of one head of linear attention": f"{linear:,}",
-        "softmax attention ÷ linear, FLOPs": f"{_head(n, d) / linear:.0f}",
-        **{f"{form} ÷ linear, recorded times at 2048": f"{factor:.0f}" for form, factor in faster.items()},
-    }
     as_fast = any(10 <= factor <= 40 for factor in faster.values())
-    return Verdict(_ruling(_near(linear, n), as_fast), evidence, "About the time it is right in order of magnitude.")
+    return Verdict(_ruling(_near(linear, n), as_fast), linear=linear, flops=_head(n, d) / linear, faster=faster)
 
 
 def s000_03() -> Verdict:
     n, d = 2048, 64
     written_out, fused = _training(n, d)
     eager, once = sum(op.bytes for op in _eager(n, d, "fp16")), roofline.elementwise(n * d, reads=3, dtype="fp16").bytes
-    evidence = {
-        "products forward, fused ÷ standard": "1.00",
-        "products forward and backward, fused ÷ standard": f"{fused / written_out:.2f}",
-        "bytes forward, standard ÷ fused at best": f"{eager / once:.0f}",
-    }
     ruling = "holds" if fused == written_out else "holds-if" if eager > once else "fails"
-    return Verdict(ruling, evidence, "It holds for the forward pass, and the constant that shrinks is the traffic's.")
+    return Verdict(ruling, training=fused / written_out, traffic=eager / once)
 
 
 def s003_05() -> Verdict:
     short, long = _gpt2(1024), _gpt2(4096)
     growth = {
-        "scores and values": _pairs(long) / _pairs(short),
-        "GPT-2's layers": int(long["layers"]) / int(short["layers"]),
-        "GPT-2's whole forward pass": long.total / short.total,
+        "pairs": _pairs(long) / _pairs(short),
+        "layers": int(long["layers"]) / int(short["layers"]),
+        "whole": long.total / short.total,
     }
-    evidence = {name: f"×{factor:.2f}" for name, factor in growth.items()}
-    whole, pairs = _near(growth["GPT-2's whole forward pass"], 16), _near(growth["scores and values"], 16)
+    whole, pairs = _near(growth["whole"], 16), _near(growth["pairs"], 16)
     ruling = "holds" if whole else "holds-if" if pairs else "fails"
-    return Verdict(ruling, evidence, "It holds if only scores and values are meant.")
+    return Verdict(ruling, **growth)
 
 
 def s003_06() -> Verdict:
@@ -142,31 +125,24 @@ def s003_06() -> Verdict:
         return int(layer) - layer["mlp"]
 
     order = {n: log2(block(2 * n) / block(n)) for n in (512, 1024, 2**20)}
-    evidence = {f"the block grows like n to the power, at {n:,}": f"{power:.2f}" for n, power in order.items()}
     d = models.load("gpt2").d_model
-    evidence["half of the block, of the layer"] = f"n = {2 * d:,}, n = {6 * d:,}"
     quadratic = [abs(power - 2) < 0.1 for power in order.values()]
     ruling = "holds" if all(quadratic) else "holds-if" if quadratic[-1] else "fails"
-    return Verdict(ruling, evidence, "It holds for n far above twice the width.")
+    return Verdict(ruling, order=order, block=2 * d, layer=6 * d)
 
 
 def s003_14() -> Verdict:
     n = 1024
     plain, stable = n + (n - 1) + n, (n - 1) + n + n + (n - 1) + n
-    evidence = {
-        "a row of 1024: exp, sum, divide": f"{plain:,} = {plain / n:.2f} n",
-        "with maximum and subtraction": f"{stable:,} = {stable / n:.2f} n",
-    }
     ruling = "holds" if _near(stable, 3 * n) else "holds-if" if _near(plain, 3 * n) else "fails"
-    return Verdict(ruling, evidence, "It holds if an exp counts as one, and the maximum is not taken away first.")
+    return Verdict(ruling, plain=plain, plain_each=plain / n, stable=stable, stable_each=stable / n)
 
 
 def s003_15() -> Verdict:
     n = 64
     for row in _rows(n):
         max(row)
-    evidence = {f"comparisons counted, n = {n}": f"{Counted.comparisons:,}", "claimed": n}
-    return Verdict(_ruling(_near(Counted.comparisons, n)), evidence)
+    return Verdict(_ruling(_near(Counted.comparisons, n)), counted=Counted.comparisons, claimed=n)
 
 
 def s003_16() -> Verdict:
@@ -174,35 +150,32 @@ def s003_16() -> Verdict:
     for row in _rows(n):
         max(row)
     steps = Counted.comparisons + 3 * n * n + n * (n - 1)  # subtract, exp, divide; sum
-    evidence = {"maximum, subtract, exp, sum, divide": f"{steps:,}", "4n² + n": f"{4 * n * n + n:,}"}
-    return Verdict(_ruling(_near(steps, 4 * n * n + n)), evidence)
+    return Verdict(_ruling(_near(steps, 4 * n * n + n)), steps=steps, claimed=4 * n * n + n)
 
 
 def s003_17() -> Verdict:
     extra = {n: flops.softmax(n, n, stable=True) / flops.softmax(n, n) for n in (64, 4096, 2**20)}
     shares = {n: flops.softmax(n, n, stable=True) / _head(n, 64) for n in extra}
-    evidence = {f"stable ÷ plain at n = {n:,}": f"{factor:.2f}" for n, factor in extra.items()}
-    evidence |= {f"share beside the products, n = {n:,}": f"{share:.1%}" for n, share in shares.items()}
-    return Verdict(_ruling(extra[2**20] < 1.05), evidence)
+    return Verdict(_ruling(extra[2**20] < 1.05), extra=extra, shares=shares)
 
 
 def s003_18() -> Verdict:
     import torch
 
     scores = {"randn": torch.randn(64, generator=torch.Generator().manual_seed(0))}
-    scores["randn × 300"] = 300 * scores["randn"]
+    scores["large"] = 300 * scores["randn"]
     weights = {name: x.exp() / x.exp().sum() for name, x in scores.items()}
     finite = {name: bool(result.isfinite().all()) for name, result in weights.items()}
-    evidence = {f"{name}: result finite": "yes" if right else "no" for name, right in finite.items()}
-    return Verdict(_ruling(*finite.values()), evidence)
+    return Verdict(_ruling(*finite.values()), **{name: "yes" if right else "no" for name, right in finite.items()})
 
 
 def s003_19() -> Verdict:
     import torch
 
-    found = {"torch.softmax_": hasattr(torch, "softmax_"), "Tensor.softmax_": hasattr(torch.Tensor, "softmax_")}
-    evidence = {name: "exists" if there else "does not exist" for name, there in found.items()}
-    return Verdict(_ruling(found["torch.softmax_"]), evidence)
+    found = {"function": hasattr(torch, "softmax_"), "method": hasattr(torch.Tensor, "softmax_")}
+    return Verdict(
+        _ruling(found["function"]), **{name: "exists" if there else "does not exist" for name, there in found.items()}
+    )
 
 
 def s003_20() -> Verdict:
@@ -211,23 +184,16 @@ def s003_20() -> Verdict:
         for j, score in enumerate(row):
             row[j] = score if j <= i else hidden
     full, causal = _pairs(_gpt2(4096)), _pairs(_gpt2(4096, causal=True))
-    evidence = {
-        f"multiplications in masking {n} × {n} scores": Counted.multiplications,
-        "scores and values, causal ÷ all pairs, n = 4096": f"{causal / full:.4f}",
-    }
-    return Verdict(_ruling(_near(Counted.multiplications, n * n)), evidence)
+    return Verdict(
+        _ruling(_near(Counted.multiplications, n * n)), counted=Counted.multiplications, causal=causal / full
+    )
 
 
 def s003_21() -> Verdict:
     n, gpt2 = 4096, models.load("gpt2")
     head, model = flops.softmax(n, n), gpt2.heads * gpt2.layers * flops.softmax(n, n)
-    evidence = {
-        "one head, one sequence": f"{head / 1e6:.1f} MFLOP",
-        "all heads and layers of GPT-2 small": f"{model / 1e9:.1f} GFLOP",
-        "the products of one head": f"{_head(n, gpt2.head_width) / 1e9:.1f} GFLOP",
-    }
     ruling = "holds" if _near(model, 50e6) else "holds-if" if _near(head, 50e6) else "fails"
-    return Verdict(ruling, evidence, "It holds for one head of one sequence, at 3 an element.")
+    return Verdict(ruling, head=head / 1e6, model=model / 1e9, products=_head(n, gpt2.head_width) / 1e9)
 
 
 def s003_22() -> Verdict:
@@ -236,25 +202,19 @@ def s003_22() -> Verdict:
         ops = _eager(n, 64, "bf16")
         share[n] = ops[1].flops / sum(op.flops for op in ops)
         of_time[n] = ops[1].on(H100).seconds / sum(op.on(H100).seconds for op in ops)
-    evidence = {f"softmax, share of FLOPs at n = {n:,}": f"{part:.1%}" for n, part in share.items()}
-    evidence |= {f"share of eager time, H100, n = {n:,}": f"{part:.0%}" for n, part in of_time.items()}
     peak = hardware.load(H100).peak("bf16")
-    for d in (64, 128):
-        exps = (1 / EXPONENTIALS) / (4 * d / peak)
-        evidence[f"exponentials ÷ products, time, any n, d = {d}"] = f"{exps:.2f}"
+    exps = {d: (1 / EXPONENTIALS) / (4 * d / peak) for d in (64, 128)}
     grows = share[2**18] > 1.5 * share[1024]
-    return Verdict(_ruling(grows, share[2**18] > 0.5), evidence)
+    return Verdict(_ruling(grows, share[2**18] > 0.5), share=share, of_time=of_time, exps=exps)
 
 
 # ---------------------------------------------------------------- fused attention
 
 
 def s002_12() -> Verdict:
-    evidence = {f"FlashAttention-{name}, at best": f"{share:.0%} of the peak" for name, share in PUBLISHED.items()}
-    evidence["source"] = "published, not measured here"
     reached = [share >= 0.85 for share in PUBLISHED.values()]
     ruling = "holds" if all(reached) else "holds-if" if any(reached) else "fails"
-    return Verdict(ruling, evidence, "It holds for one version on one GPU, at best.")
+    return Verdict(ruling, published=PUBLISHED)
 
 
 def s002_13() -> Verdict:
@@ -263,11 +223,10 @@ def s002_13() -> Verdict:
         ops = _eager(4096, d, dtype)
         products = ops[0].flops + ops[2].flops
         seconds = sum(op.on(A100).seconds for op in ops)
-        shares[f"{dtype}, heads of {d}"] = products / seconds / hardware.load(A100).peak(dtype)
-    evidence = {f"most of an A100's peak, {name}": f"{share:.0%}" for name, share in shares.items()}
+        shares[f"{dtype}_{d}"] = products / seconds / hardware.load(A100).peak(dtype)
     within = [0.1 <= share <= 0.2 for share in shares.values()]
     ruling = "holds" if all(within) else "holds-if" if any(within) else "fails"
-    return Verdict(ruling, evidence, "It holds for 16-bit attention written out with narrow heads, at best.")
+    return Verdict(ruling, **shares)
 
 
 def s002_15() -> Verdict:
@@ -275,14 +234,9 @@ def s002_15() -> Verdict:
     moved = log2(_blocked_numbers(2**16, d, near) / _blocked_numbers(2**15, d, near))
     kept = log2((4 * 2**16 * d + 2**16) / (4 * 2**15 * d + 2**15))  # q, k, v, result and one number a row
     eager = sum(op.bytes for op in _eager(2**15, d, "fp16")) / 2
-    evidence = {
-        "traffic grows like n to the power": f"{moved:.2f}",
-        "what is kept grows like n to the power": f"{kept:.2f}",
-        "traffic, blocked ÷ eager, 50,000 numbers near": f"{_blocked_numbers(2**15, d, near) / eager:.2f}",
-    }
     quadratic = [abs(power - 2) < 0.1 for power in (moved, kept)]
     ruling = "holds" if all(quadratic) else "holds-if" if quadratic[0] else "fails"
-    return Verdict(ruling, evidence, "It holds for the traffic; the memory that is occupied is O(n).")
+    return Verdict(ruling, moved=moved, kept=kept, traffic=_blocked_numbers(2**15, d, near) / eager)
 
 
 def s004_026() -> Verdict:
@@ -290,12 +244,12 @@ def s004_026() -> Verdict:
     written_out, fused = _training(n, d)
     orders = [log2(_training(2 * n, d)[i] / _training(n, d)[i]) for i in range(2)]
     eager = sum(op.bytes for op in _eager(n, d, "fp16")) / 2
-    evidence = {
-        "FLOPs grow like n to the power, standard and fused": f"{orders[0]:.2f} and {orders[1]:.2f}",
-        "FLOPs of training, fused ÷ standard": f"{fused / written_out:.2f}",
-        "traffic, fused ÷ standard, 50,000 numbers near": f"{_blocked_numbers(n, d, 50_000) / eager:.2f}",
-    }
-    return Verdict(_ruling(orders[1] < orders[0] - 0.1 or fused < written_out), evidence)
+    return Verdict(
+        _ruling(orders[1] < orders[0] - 0.1 or fused < written_out),
+        orders=orders,
+        training=fused / written_out,
+        traffic=_blocked_numbers(n, d, 50_000) / eager,
+    )
 
 
 # ---------------------------------------------------------------- the notes' case: 32 sequences of 2048, one head of 64
@@ -304,30 +258,28 @@ def s004_026() -> Verdict:
 def s004_049() -> Verdict:
     scores = 32 * 2048**2
     sizes = {dtype: scores * size for dtype, size in (("FP32", 4), ("FP16", 2))}
-    evidence = {"numbers": f"{scores:,}"} | {name: f"{size / 2**20:.0f} MiB a head" for name, size in sizes.items()}
     ruling = _ruling(any(_near(size, 128 * 2**20) or _near(size, 128e6) for size in sizes.values()))
-    return Verdict(ruling, evidence)
+    return Verdict(ruling, scores=scores, sizes={dtype: size / 2**20 for dtype, size in sizes.items()})
 
 
 def s004_050() -> Verdict:
-    totals, evidence = {}, {}
-    for dtype in ("fp32", "fp16"):
-        ops = _eager(2048, 64, dtype, heads=32)
-        totals[dtype] = sum(op.bytes for op in ops)
-        steps = " + ".join(f"{op.bytes / 2**20:.0f}" for op in ops)
-        evidence[f"scores + softmax + values, {dtype}"] = f"{steps} = {totals[dtype] / 2**20:.0f} MiB"
-    evidence["heads of GPT-2 small, each as much"] = models.load("gpt2").heads
+    ops = {dtype: _eager(2048, 64, dtype, heads=32) for dtype in ("fp32", "fp16")}
+    totals = {dtype: sum(op.bytes for op in own) for dtype, own in ops.items()}
+    steps = {dtype: [op.bytes / 2**20 for op in own] for dtype, own in ops.items()}
     ruling = _ruling(any(_near(total, 576 * unit, 0.1) for total in totals.values() for unit in (10**6, 2**20)))
-    return Verdict(ruling, evidence)
+    return Verdict(
+        ruling,
+        steps=steps,
+        totals={dtype: total / 2**20 for dtype, total in totals.items()},
+        heads=models.load("gpt2").heads,
+    )
 
 
 def s004_054() -> Verdict:
     once = {dtype: roofline.elementwise(32 * 2048 * 64, reads=3, dtype=dtype).bytes for dtype in ("fp32", "fp16")}
     n, d = 2**16, 64
     wide = [_blocked_numbers(n, d, near) for near in (50_000, 200_000)]
-    evidence = {f"q, k, v and result once, {dtype}": f"{size / 1e6:.1f} MB" for dtype, size in once.items()}
-    evidence["traffic with four times the near memory"] = f"÷ {wide[0] / wide[1]:.1f}"
     formula = 3 < wide[0] / wide[1] < 5
     possible = [size <= 50e6 for size in once.values()]
     ruling = "fails" if not formula or not any(possible) else "holds" if all(possible) else "holds-if"
-    return Verdict(ruling, evidence, "It holds in 16 bit, with hardly any key read twice, for one head.")
+    return Verdict(ruling, once={dtype: size / 1e6 for dtype, size in once.items()}, less=wide[0] / wide[1])

@@ -7,9 +7,11 @@ from course_lib.accounting import flops, memory, models, precision, units
 from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
+from course_lib.teaching.words import words
 
+say = words(__file__)
 MODELS = ("gpt2", "gpt2-xl", "gpt3-175b", "llama2-7b", "llama3-8b", "llama3-70b", "llama3.1-405b")
-PAIRS = {"all": "all pairs", "causal": "causal: half of the pairs"}
+PAIRS = say.table("pairs")
 LEAST, MOST = 128, 2**20  # tokens
 RIGHT = 10**6.4  # where the axis ends: the last point's share fits beside it
 ALIKE = 4  # percentage points; curves nearer than this look like one
@@ -23,9 +25,9 @@ def attention(model="gpt2", pairs="all", context=1024):
     ValueError for an argument out of range.
     """
     controls = {
-        "model": Choice("Model", {name: models.load(name).name for name in MODELS}),
-        "pairs": Choice("Scores and values of", PAIRS),
-        "context": Whole("Context in tokens", start=1024, low=LEAST, high=MOST),
+        "model": Choice(say("controls", "model"), {name: models.load(name).name for name in MODELS}),
+        "pairs": Choice(say("controls", "pairs"), PAIRS),
+        "context": Whole(say("controls", "context"), start=1024, low=LEAST, high=MOST),
     }
     return build(attention_view, controls, {"model": model, "pairs": pairs, "context": context}, "explorer.attention")
 
@@ -67,39 +69,31 @@ def attention_view(model: str, pairs: str, context: int) -> View:
     cache_bytes = int(memory.kv_cache(replace(network, context=MOST), batch=1, tokens=context, dtype="bf16"))
     alike = max(b - a for a, b in zip(whole_curve, layers_curve, strict=True)) < ALIKE
     figure = Figure(
-        title=_TITLE.format(share=whole, context=context),
-        description=_WORDS.format(name=network.name, pairs=PAIRS[pairs], context=context, share=whole, layers=layers),
-        x=Axis("context in tokens", "", 100, RIGHT, "log"),
-        y=Axis("share of scores and values", "%", 0, 100),
+        title=say("title", share=whole, context=context),
+        description=say(
+            "description", name=network.name, pairs=PAIRS[pairs], context=context, share=whole, layers=layers
+        ),
+        x=Axis(say("axes", "x"), "", 100, RIGHT, "log"),
+        y=Axis(say("axes", "y"), "%", 0, 100),
         marks=(
-            Line(places, layers_curve, "" if alike else "layers only", label_at=16, dashed=True),
+            Line(places, layers_curve, "" if alike else say("curves", "layers"), label_at=16, dashed=True),
             Line(places, whole_curve),
-            Label((4 if alike else 2) * places[NAMED], whole_curve[NAMED] - 9, "whole pass" + ", and layers" * alike),
-            Line((100, RIGHT), (50, 50), "half", label_at=0, dashed=True),
+            Label(
+                (4 if alike else 2) * places[NAMED],
+                whole_curve[NAMED] - 9,
+                say("curves", "both" if alike else "whole"),
+            ),
+            Line((100, RIGHT), (50, 50), say("curves", "half"), label_at=0, dashed=True),
             Points((context,), (100 * whole,), (f"{whole:.0%}",), strong=True),
         ),
     )
     readout = {
-        "forward pass": units.format_si(counted.total, "FLOP"),
-        "their share of the pass": f"{whole:.1%}",
-        "their share of the layers": f"{layers:.1%}",
-        "half of the pass from": f"{half(model, pairs, 0):,} tokens",
-        "half of the layers from": f"{half(model, pairs, 1):,} tokens",
-        "scores of one layer": units.format_bytes(written),
-        "keys and values": units.format_bytes(cache_bytes),
+        "pass": units.format_si(counted.total, "FLOP"),
+        "share": f"{whole:.1%}",
+        "layers": f"{layers:.1%}",
+        "half-pass": say("tokens", tokens=half(model, pairs, 0)),
+        "half-layers": say("tokens", tokens=half(model, pairs, 1)),
+        "scores": units.format_bytes(written),
+        "cache": units.format_bytes(cache_bytes),
     }
-    return View(figure, readout, NOTES)
-
-
-_TITLE = "{context:,} tokens: scores and values are {share:.1%} of the FLOPs"
-_WORDS = (
-    "The share of scores and values in the FLOPs of {name}, {pairs}, over the context on a logarithmic axis: it rises "
-    "from nearly nothing towards all. At {context:,} tokens it is {share:.1%} of the pass, {layers:.1%} of its layers."
-)
-NOTES = (
-    "Counted are matrix products, 2 FLOP a multiply-add, of one sequence; the head runs at every position.",
-    "The model is taken as if its positions reached any length; most were made for less.",
-    "Bytes are those of a 16-bit format: scores of all pairs of all heads, if they are written out; keys and values of "
-    "all layers.",
-    "Left out: softmax, norms and activations, and the time that any of these FLOPs take.",
-)
+    return View(figure, say.rows(readout), say.all("notes"))

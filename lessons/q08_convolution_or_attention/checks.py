@@ -233,24 +233,11 @@ CHECKS = [
         public=[(256, 256, 3), (32, 64, 3), (96, 24, 5)],
         generate=_draw_saving,
         reference=_saving,
-        insight="The saving is below both K² and the number of output channels, and nearer to the smaller of them.",
         wrong={
-            "depthwise only": (
-                _saving_depthwise_only,
-                "You left out the 1×1 convolution. Without it no channel would ever see another one, and with many output channels it is the larger step.",
-            ),
-            "pointwise only": (
-                _saving_pointwise_only,
-                "This is K²: you left out the depthwise step, or took its FLOPs for nothing. They are few, and not nothing.",
-            ),
-            "upside down": (
-                _saving_upside_down,
-                "This is the separable convolution's share of the plain one. The saving is the other way up.",
-            ),
-            "wide depthwise": (
-                _saving_wide_depthwise,
-                "Your depthwise step works on the output channels. It comes first, so it has as many channels as come in.",
-            ),
+            "depthwise only": _saving_depthwise_only,
+            "pointwise only": _saving_pointwise_only,
+            "upside down": _saving_upside_down,
+            "wide depthwise": _saving_wide_depthwise,
         },
     ),
     Check(
@@ -261,33 +248,14 @@ CHECKS = [
         generate=_draw_resnet,
         reference=_resnet,
         same=EXACT,
-        insight='The first input is ResNet-50: 8,178,368,512 FLOP, which FlopCounterMode counts too, and which tables print as 4.09 "GFLOPs".',
         wrong={
-            "multiply-adds": (
-                _resnet_macs,
-                "These are multiply-adds, the number that tables print. A multiply-add is two FLOPs.",
-            ),
-            "no shortcut": (
-                _resnet_no_shortcut,
-                "The 1×1 convolutions on the shortcuts are missing: one in the first block of each stage, of the first stage too.",
-            ),
-            "no shortcut in stage 0": (
-                _resnet_no_first_shortcut,
-                "The shortcut of the first stage is missing. The image keeps its size there, but 64 channels become 256.",
-            ),
-            "stride in the 1×1": (
-                _resnet_first_stride,
-                "You let the first 1×1 convolution of a stage see the halved image. Here, as in torchvision, the stride is in the 3×3 convolution behind it.",
-            ),
-            "no head": (
-                _resnet_no_head,
-                "The linear layer at the end is missing: 2 FLOPs for each channel and class.",
-            ),
-            "no stem": (_resnet_no_stem, "The 7×7 convolution at the start is missing."),
-            "never halved": (
-                _resnet_same_size,
-                "Your image keeps its size through all stages. Stages 1, 2 and 3 halve it in their first block.",
-            ),
+            "multiply-adds": _resnet_macs,
+            "no shortcut": _resnet_no_shortcut,
+            "no shortcut in stage 0": _resnet_no_first_shortcut,
+            "stride in the 1×1": _resnet_first_stride,
+            "no head": _resnet_no_head,
+            "no stem": _resnet_no_stem,
+            "never halved": _resnet_same_size,
         },
     ),
     Check(
@@ -309,56 +277,19 @@ CHECKS = [
         generate=_draw_overtake,
         reference=_overtake,
         same=EXACT,
-        insight="162,993 FLOP a pixel is ResNet-50: ViT-Ti/16 overtakes it at 928 × 928, and ViT-B/16 is ahead from the start.",
         wrong={
-            "no pairs": (
-                _overtake_no_pairs,
-                "Your transformer has no scores and values, 4·T²·width a layer. Without them it would never bend.",
-            ),
-            "half the pairs": (
-                _overtake_half_pairs,
-                "Scores *and* values: there are two products with T² pairs, of 2·T²·width FLOPs each.",
-            ),
-            "no MLP": (
-                _overtake_no_mlp,
-                "The MLP is missing: projections are 8·T·width², the MLP another 16·T·width².",
-            ),
-            "multiply-adds": (
-                _overtake_macs,
-                "Your transformer is counted in multiply-adds, the other network in FLOPs. One of the two has lost its 2.",
-            ),
-            "no class token": (
-                _overtake_no_class_token,
-                "Your transformer has a token for each patch and no class token: T = P + 1. Close to the crossing one token decides.",
-            ),
-            "embedding in multiply-adds": (
-                _overtake_embedding_macs,
-                "The patches are a convolution like any other, with 2 FLOPs for each multiply-add: 2·P·3·patch²·width.",
-            ),
-            "no embedding": (
-                _overtake_no_embedding,
-                "The convolution that makes tokens of the patches is missing: 2·P·3·patch²·width.",
-            ),
-            "one below": (
-                _overtake_one_below,
-                "One step too small: at this side the transformer does not cost more yet, or the side is below 224.",
-            ),
-            "at equal costs": (
-                _overtake_at_equal,
-                "You stop where the two cost the same. The transformer has to cost *more*: `>`, not `>=`.",
-            ),
-            "class token embedded": (
-                _overtake_embedded_class_token,
-                "You embed T tokens. The class token is learned, not cut from the image: the convolution has P places.",
-            ),
-            "classifier": (
-                _overtake_classifier,
-                "You added the classifier. It is left out of both.",
-            ),
-            "steps from 224": (
-                _overtake_from_224,
-                "Your sides start at 224, and 224 is not a multiple of every patch.",
-            ),
+            "no pairs": _overtake_no_pairs,
+            "half the pairs": _overtake_half_pairs,
+            "no MLP": _overtake_no_mlp,
+            "multiply-adds": _overtake_macs,
+            "no class token": _overtake_no_class_token,
+            "embedding in multiply-adds": _overtake_embedding_macs,
+            "no embedding": _overtake_no_embedding,
+            "one below": _overtake_one_below,
+            "at equal costs": _overtake_at_equal,
+            "class token embedded": _overtake_embedded_class_token,
+            "classifier": _overtake_classifier,
+            "steps from 224": _overtake_from_224,
         },
     ),
     Check(
@@ -373,28 +304,12 @@ CHECKS = [
         ],
         generate=_draw_intensity,
         reference=_intensity,
-        insight="The depthwise layer does 4.5 FLOP with each byte, the plain one below it 264: the same kernel, another regime.",
         wrong={
-            "as given": (
-                _intensity_as_given,
-                "This still computes what the given function computes. One fault is in the FLOPs, one in the bytes.",
-            ),
-            "bytes left": (
-                _intensity_flops_repaired,
-                "The FLOPs are right now. The image is still counted as if it were unfolded, K² numbers for each place; it is read once.",
-            ),
-            "FLOPs left": (
-                _intensity_bytes_repaired,
-                "The bytes are right now. The FLOPs still let every output see every input, whatever the groups.",
-            ),
-            "small image": (
-                _intensity_small_image,
-                "The image that is read has the full side; only the result is smaller by the stride.",
-            ),
-            "no weights": (
-                _intensity_no_weights,
-                "The weights have to be read as well. On a small image with many channels they are most of the bytes.",
-            ),
+            "as given": _intensity_as_given,
+            "bytes left": _intensity_flops_repaired,
+            "FLOPs left": _intensity_bytes_repaired,
+            "small image": _intensity_small_image,
+            "no weights": _intensity_no_weights,
         },
     ),
 ]

@@ -1,4 +1,4 @@
-"""Claims on trial in Q8: each function decides one claim by computing it and returns the verdict with its evidence."""
+"""Claims on trial in Q8: each function decides one claim by computing it and returns the verdict with its numbers."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -17,15 +17,10 @@ def s003_72() -> Verdict:
     for name in ("resnet-50", "mobilenet-v2", "vit-b16", "vit-ti16"):
         small, middle, large = (int(flops.forward(models.load(name), image=side)) for side in sides)
         growth[name] = middle / small, large / middle
-    evidence = {
-        f"{name}, side 224 → 448 → 896": f"FLOPs ×{first:.2f}, then ×{second:.2f}"
-        for name, (first, second) in growth.items()
-    }
     follow = all(abs(factor - 4) < 0.1 for name in ("resnet-50", "mobilenet-v2") for factor in growth[name])
     run_away = all(growth[name][1] > growth[name][0] > 4.2 for name in ("vit-b16", "vit-ti16"))
     share = {patch: _share_of_scores(patch) for patch in (16, 4)}
-    evidence |= {f"ViT-B, patches of {p}: scores and values": f"{s:.0%} of the FLOPs" for p, s in share.items()}
-    return Verdict("holds" if follow and run_away else "fails", evidence)
+    return Verdict("holds" if follow and run_away else "fails", growth=growth, share=share)
 
 
 def _share_of_scores(patch: int) -> float:
@@ -35,7 +30,7 @@ def _share_of_scores(patch: int) -> float:
 
 def s004_070() -> Verdict:
     """Four layers of ResNet-50: a convolution by its formula, the product of the unfolded image by that of products."""
-    evidence, more = {}, []
+    more, copies = {}, {}
     for layer in im2col.LAYERS:
         side = layer.out_side
         direct = flops.conv2d(
@@ -46,42 +41,45 @@ def s004_070() -> Verdict:
             out_width=side,
         )
         product = flops.matmul(layer.outputs, layer.depth, side * side)
-        copies = layer.depth * side**2 / (layer.inputs * layer.side**2)
-        more.append(product / direct)
-        evidence[layer.name] = f"FLOPs ×{product / direct:.2f}, numbers of the image ×{copies:.1f}"
-    return Verdict("holds" if min(more) > 1.05 else "holds-if" if max(more) > 1.05 else "fails", evidence)
+        more[layer.name] = product / direct
+        copies[layer.name] = layer.depth * side**2 / (layer.inputs * layer.side**2)
+    return Verdict(
+        "holds" if min(more.values()) > 1.05 else "holds-if" if max(more.values()) > 1.05 else "fails",
+        more=more,
+        copies=copies,
+    )
 
 
 def s004_071() -> Verdict:
     """Time = work ÷ share of the peak, for the shares and the work that the claim itself states."""
     direct, unfolded = 1 / 0.3, 2 / 0.9
     faster = direct / unfolded
-    evidence = {
-        "direct: 1 ÷ 0.3": f"{direct:.2f}",
-        "unfolded, with twice the work: 2 ÷ 0.9": f"{unfolded:.2f}",
-        "faster by": f"×{faster:.2f}",
-        "with equal work": f"×{0.9 / 0.3:.1f}, the notes' own 150 ms ÷ 50 ms",
-    }
-    return Verdict("holds" if abs(faster / 6 - 1) < 0.05 else "fails", evidence)
+    return Verdict(
+        "holds" if abs(faster / 6 - 1) < 0.05 else "fails",
+        direct=direct,
+        unfolded=unfolded,
+        faster=faster,
+        equal=0.9 / 0.3,
+    )
 
 
 def s002_04() -> Verdict:
     """ResNet-50 on an A100, each call at the larger of its two times: mixed, if neither bound has nine tenths."""
-    resnet, mixed, evidence = models.load("resnet-50"), [], {}
+    resnet, share, total = models.load("resnet-50"), {}, {}
     for dtype in ("fp16", "tf32", "fp32"):
         for fused in (False, True):
             places = [op.on(A100) for op in _calls(resnet, dtype) if not fused or _kept(op)]
-            total = sum(place.seconds for place in places)
-            share = sum(place.seconds for place in places if place.bound == "compute") / total
-            mixed.append(0.1 <= share <= 0.9)
-            name = f"{dtype}, {'convolutions only' if fused else 'every call'}"
-            evidence[name] = f"{share:.0%} of {total * 1e3:.1f} ms is compute-bound"
+            seconds = sum(place.seconds for place in places)
+            name = f"{dtype} fused" if fused else dtype
+            share[name] = sum(place.seconds for place in places if place.bound == "compute") / seconds
+            total[name] = seconds * 1e3
+    mixed = [0.1 <= part <= 0.9 for part in share.values()]
     batches = (1, 8, BATCH, 64)
     changed = {f"{few} → {many}": _changes(few, many) for few, many in pairwise(batches)}
-    evidence["calls that change their bound by the batch, fp16"] = ", ".join(f"{s}: {n}" for s, n in changed.items())
     ruling = "fails" if not any(mixed) or not any(changed.values()) else "holds" if all(mixed) else "holds-if"
-    because = "It holds if norms and activations are calls of their own, or the convolutions compute in 16 bit or TF32."
-    return Verdict(ruling, evidence, because)
+    return Verdict(
+        ruling, share=share, total=total, changed=", ".join(f"{step}: {number}" for step, number in changed.items())
+    )
 
 
 def _calls(network: models.ConvNet, dtype: str) -> list[roofline.Op]:

@@ -6,7 +6,9 @@ from course_lib.accounting import flops, hardware, models, operations, roofline,
 from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
+from course_lib.teaching.words import words
 
+say = words(__file__)
 MODELS = ("resnet-50", "mobilenet-v2", "vit-b16", "vit-ti16")
 DEVICES = ("a100-40-sxm", "h100-sxm", "h200-sxm")
 STEP, MOST = 32, 1536  # pixels: every side that these strides and patches divide
@@ -20,10 +22,10 @@ def resolution(model="resnet-50", steps=7, device="h100-sxm", dtype="bf16"):
     `.reset()`. ValueError for an argument out of range.
     """
     controls = {
-        "model": Choice("Model", MODELS),
-        "steps": Whole("Side: steps of 32 pixels", start=7, high=MOST // STEP),
-        "device": Choice("Device", {id: hardware.load(id).name for id in DEVICES}, start="h100-sxm"),
-        "dtype": Choice("Arithmetic", ("bf16", "fp32")),
+        "model": Choice(say("controls", "model"), MODELS),
+        "steps": Whole(say("controls", "steps"), start=7, high=MOST // STEP),
+        "device": Choice(say("controls", "device"), {id: hardware.load(id).name for id in DEVICES}, start="h100-sxm"),
+        "dtype": Choice(say("controls", "dtype"), ("bf16", "fp32")),
     }
     state = {"model": model, "steps": steps, "device": device, "dtype": dtype}
     return build(view, controls, state, "explorer.resolution")
@@ -51,10 +53,10 @@ def view(model, steps, device, dtype) -> View:
     others = {name: amount for name, amount in at.items() if name != model}
     listed = ", ".join(f"{name} {at[name] / 1e9:.3g}" for name in sorted(at, key=at.get))
     figure = Figure(
-        title=_TITLE.format(side=side, factor=at["vit-ti16"] / at["resnet-50"]),
-        description=_DESCRIPTION.format(side=side, listed=listed),
-        x=Axis("side of the image, pixels", "", STEP, RIGHT, "log"),
-        y=Axis("FLOPs of an image", "FLOP", 1e7, 1e13, "log"),
+        title=say("title", side=side, factor=at["vit-ti16"] / at["resnet-50"]),
+        description=say("description", side=side, listed=listed),
+        x=Axis(say("axes", "x"), "", STEP, RIGHT, "log"),
+        y=Axis(say("axes", "y"), "FLOP", 1e7, 1e13, "log"),
         marks=(
             *(Line(sides, curve(name), dashed=name.startswith("vit")) for name in MODELS),
             *(Label(1.46 * MOST, height, name) for name, height in _names_at().items()),
@@ -62,14 +64,14 @@ def view(model, steps, device, dtype) -> View:
             Points((side,), (at[model],), ("",), strong=True),
         ),
     )
-    readout = {name: units.format_si(amount, "FLOP") for name, amount in at.items()}
-    readout |= {
-        f"{model}: bytes": units.format_bytes(sum(op.bytes for op in ops)),
-        f"{model}: FLOPs ÷ peak": units.format_seconds(peak),
-        f"{model}: time": units.format_seconds(seconds),
-        f"{model}: calls": f"{len(ops)}",
+    readout = {
+        "bytes": units.format_bytes(sum(op.bytes for op in ops)),
+        "peak": units.format_seconds(peak),
+        "time": units.format_seconds(seconds),
+        "calls": f"{len(ops)}",
     }
-    return View(figure, readout, NOTES)
+    counts = {name: units.format_si(amount, "FLOP") for name, amount in at.items()}
+    return View(figure, counts | say.rows(readout, model=model), say.all("notes"))
 
 
 @cache
@@ -79,16 +81,3 @@ def _names_at() -> dict[str, float]:
     for name in sorted(MODELS, key=lambda name: curve(name)[-1]):
         heights[name] = max(curve(name)[-1], 2.2 * max(heights.values(), default=0))
     return heights
-
-
-_TITLE = "{side} × {side}: vit-ti16 has {factor:.2f} × the FLOPs of resnet-50"
-_DESCRIPTION = (
-    "FLOPs of an image over its side. The lines of the two convolutional models are straight; those of the two vision "
-    "transformers, dashed, bend upwards. At {side} × {side} pixels, in GFLOP: {listed}."
-)
-NOTES = (
-    "FLOPs are those of convolutions and matrix products, 2 for each multiply-add.",
-    "The bytes and the time are for one image, by data sheet, with each norm, activation and sum as a call of its own; "
-    "attention is fused. A call itself costs nothing here, though it costs microseconds.",
-    "Learned positions of the vision transformers are taken to be interpolated to the new number of patches.",
-)

@@ -260,25 +260,12 @@ CHECKS = [
         public=[([[2, 3, 2]],), ([[8, 1, 8], [8, 64, 8]],), ([[100, 9, 1], [1, 768, 50]],)],
         generate=_draw_error,
         reference=_error,
-        insight="One layer with a small k can dominate the error; with k in the hundreds nobody can see it.",
         wrong={
-            "share of the convention": (
-                _error_of_convention,
-                "You divided the difference by 2·m·k·n. The error is relative to the exact count.",
-            ),
-            "mean of errors": (
-                _error_mean,
-                "You averaged the errors of the layers. Large layers weigh more: add the counts first, then divide once.",
-            ),
-            "per cent": (_error_percent, "This is in per cent. The deliverable is a plain number: 0.2 for 20 %."),
-            "absolute": (
-                _error_absolute,
-                "This is the difference in operations. Divide it by the exact count.",
-            ),
-            "MACs": (
-                _error_macs,
-                "You compared m·k·n, the multiply-adds, with the exact count. The convention is 2·m·k·n.",
-            ),
+            "share of the convention": _error_of_convention,
+            "mean of errors": _error_mean,
+            "per cent": _error_percent,
+            "absolute": _error_absolute,
+            "MACs": _error_macs,
         },
     ),
     Check(
@@ -293,32 +280,13 @@ CHECKS = [
         ],
         generate=_draw_count,
         reference=_count_reference,
-        insight="What a kernel executes depends on the data and on the kernel; 2·m·k·n depends on neither.",
         wrong={
-            "by shape": (
-                _count_dense,
-                "These are the counts of a dense product, from the shape. This one skips zeros: count where you compute.",
-            ),
-            "left zeros only": (
-                _count_left_only,
-                "You skip a pair when the number of a is zero. A zero in b makes the product useless as well: both must differ from zero.",
-            ),
-            "from zero": (
-                _count_from_zero,
-                "You count as many additions as products: your sums start from zero. Joining three products takes two additions.",
-            ),
-            "minus one": (
-                _count_minus_one,
-                "An element without products got −1 additions. It takes none.",
-            ),
-            "cancelled": (
-                _count_cancelled,
-                "An element whose products cancel to 0 still needed its additions.",
-            ),
-            "dense in MACs": (
-                _count_macs,
-                'The counts are right; "dense" is m·k·n here, the multiply-adds. It is asked in FLOP: twice that.',
-            ),
+            "by shape": _count_dense,
+            "left zeros only": _count_left_only,
+            "from zero": _count_from_zero,
+            "minus one": _count_minus_one,
+            "cancelled": _count_cancelled,
+            "dense in MACs": _count_macs,
         },
     ),
     Check(
@@ -328,48 +296,17 @@ CHECKS = [
         public=[([_H100], 1.0), ([_A100, _PAIR], 0.5), ([_SMALL, _H100, _A100], 0.4), ([_STARRED, _DIES], 0.5)],
         generate=_draw_decode,
         reference=_decode_reference,
-        insight="Three small words decide over a factor of eight: the unit of the line, its star, and the unit of the work.",
         wrong={
-            "the star": (
-                _decode_star,
-                "A line with sparsity counts zeros that are skipped. A dense network gets half of it.",
-            ),
-            "MACs for FLOPs": (
-                _decode_work,
-                "Where work_unit is GMAC the work is given in multiply-adds: each is 2 FLOP.",
-            ),
-            "both twos": (
-                _decode_both,
-                "Two twos are lost: half of a line with sparsity is for zeros, and a MAC is 2 FLOP.",
-            ),
-            "the pair": (
-                _decode_devices,
-                "The number is printed for `devices` devices together. You are asked about one.",
-            ),
-            "MAC/s for FLOP/s": (
-                _decode_line_macs,
-                "A line in TMAC/s counts multiply-adds: each is 2 FLOP.",
-            ),
-            "one factor of two": (
-                _decode_one_factor,
-                "A line can be in TMAC/s *and* have a star: both factors apply.",
-            ),
-            "work halved": (
-                _decode_halved_work,
-                "You halved the work for GMAC. A MAC is *two* FLOP: double it.",
-            ),
-            "always half": (
-                _decode_always_half,
-                "You halved a line that has no star. Only a number with sparsity is twice the dense one.",
-            ),
-            "number ÷ work": (
-                _decode_naive,
-                "You divided the numbers as they stand. Look at the four other fields: two units, the star, the devices.",
-            ),
-            "share forgotten": (
-                _decode_without_share,
-                "These are the images at the full peak. The device attains only `share` of it.",
-            ),
+            "the star": _decode_star,
+            "MACs for FLOPs": _decode_work,
+            "both twos": _decode_both,
+            "the pair": _decode_devices,
+            "MAC/s for FLOP/s": _decode_line_macs,
+            "one factor of two": _decode_one_factor,
+            "work halved": _decode_halved_work,
+            "always half": _decode_always_half,
+            "number ÷ work": _decode_naive,
+            "share forgotten": _decode_without_share,
         },
     ),
     Check(
@@ -382,32 +319,13 @@ CHECKS = [
         ],
         generate=_draw_budget,
         reference=_budget_reference,
-        insight="Each lost 2 alone leaves a plan that looks reasonable; together they make the project four times as cheap as it is.",
         wrong={
-            "as given": (
-                _budget_as_given,
-                "This still computes what the given function computes. One fault is in the operations, the other in the peak.",
-            ),
-            "MACs left": (
-                _budget_macs_left,
-                "The peak is right now. The operations are still multiply-adds: each is a multiplication and an addition.",
-            ),
-            "sparsity left": (
-                _budget_star_left,
-                "The operations are right now. The peak is still the line with sparsity; a dense model gets half of it.",
-            ),
-            "forward only": (
-                _budget_forward,
-                "That is the forward pass alone, 2 FLOP for each weight and token. The backward pass costs twice as much again.",
-            ),
-            "backward once": (
-                _budget_backward_once,
-                "You counted the backward pass like the forward one. It has two products for each weight: 4 FLOP, 6 in all.",
-            ),
-            "the wrong way": (
-                _budget_other_way,
-                "You doubled the printed peak. The line with sparsity is already twice the dense one: halve it.",
-            ),
+            "as given": _budget_as_given,
+            "MACs left": _budget_macs_left,
+            "sparsity left": _budget_star_left,
+            "forward only": _budget_forward,
+            "backward once": _budget_backward_once,
+            "the wrong way": _budget_other_way,
         },
     ),
 ]

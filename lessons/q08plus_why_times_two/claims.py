@@ -1,4 +1,4 @@
-"""Claims on trial in Q8+: each function decides one claim by computing it and returns the verdict with its evidence."""
+"""Claims on trial in Q8+: each function decides one claim by computing it and returns the verdict with its numbers."""
 
 from course_lib.accounting import economics, flops, hardware
 from course_lib.accounting.hardware import multiprocessors
@@ -46,21 +46,18 @@ def _count(m: int, k: int, n: int) -> counted.Tally:
 
 def s003_07() -> Verdict:
     tallies = {k: _count(1, k, 1) for k in (1, 2, 3, 16, 64)}
-    evidence = {
-        f"k = {k}": f"multiplications {tally.multiplications}, additions {tally.additions}, together {tally.total}"
-        for k, tally in tallies.items()
-    }
     as_claimed = (
         (tally.multiplications, tally.additions, tally.total) == (k, k - 1, 2 * k - 1) for k, tally in tallies.items()
     )
-    return Verdict(_ruling(*as_claimed), evidence, "Counted by the numbers themselves.")
+    return Verdict(_ruling(*as_claimed), tallies=tallies)
 
 
 def s003_08() -> Verdict:
     exact, convention = _count(2, 3, 2).total, flops.matmul(2, 3, 2)
     error = convention / exact - 1
-    evidence = {"counted": exact, "2·m·k·n": convention, "too much by": f"{error:.0%} of the count"}
-    return Verdict(_ruling(exact == 20, convention == 24, round(error, 2) == 0.2), evidence)
+    return Verdict(
+        _ruling(exact == 20, convention == 24, round(error, 2) == 0.2), exact=exact, convention=convention, error=error
+    )
 
 
 def s003_09() -> Verdict:
@@ -70,28 +67,22 @@ def s003_09() -> Verdict:
         for name, (clock, lanes) in NVIDIA.items()
     }
     each |= {name: peak / (units * a_clock * clock) for name, (units, a_clock, clock, peak) in AMD.items()}
-    evidence = {f"{hardware.load(name).name}": f"{value:.2f} FLOP" for name, value in each.items()}
-    because = "The fp32 peak, divided by multiply-adds a clock and by the clock: what one of them counts for."
-    return Verdict(_ruling(any(value < 1.5 for value in each.values())), evidence, because)
+    return Verdict(_ruling(any(value < 1.5 for value in each.values())), each=each)
 
 
 def s003_10() -> Verdict:
     """GPT-3 by 6·N·D and by 3·N·D, against an A100's peak; and both sides in multiply-adds."""
     work, price, days = flops.six_nd(175e9, 300e9), hardware.load(A100).price_per_hour, 30
     estimates = {}
-    for name, operations in (("with", work), ("without", work / 2)):
+    for name, operations in (("with_it", work), ("without", work / 2)):
         seconds = economics.training_seconds(operations, device=A100, mfu=0.4)
         estimates[name] = {
-            "GPUs for a month": seconds / (days * 86400),
-            "days on 1,024 GPUs": seconds / 1024 / 86400,
-            "thousand dollars": economics.cost(price_per_hour=price, seconds=seconds) / 1e3,
+            "gpus": seconds / (days * 86400),
+            "days": seconds / 1024 / 86400,
+            "dollars": economics.cost(price_per_hour=price, seconds=seconds) / 1e3,
         }
-    evidence = {
-        what: f"{value:,.1f} with the 2, {estimates['without'][what]:,.1f} without"
-        for what, value in estimates["with"].items()
-    }
-    too_low = (estimates["without"][what] < 0.99 * value for what, value in estimates["with"].items())
-    return Verdict(_ruling(*too_low), evidence, "GPT-3 on A100s at 40 % of the peak in the data sheet.")
+    too_low = (estimates["without"][what] < 0.99 * value for what, value in estimates["with_it"].items())
+    return Verdict(_ruling(*too_low), **estimates)
 
 
 def s003_13() -> Verdict:
@@ -108,14 +99,8 @@ def s003_13() -> Verdict:
         counted.product([[number for number, _ in kept]], [column for _, column in kept])
     sparse, theory = tally.total, flops.matmul(rows, inner, 1, exact=True)
     sheet = hardware.load(A100).sparse_peak("fp16") / hardware.load(A100).peak("fp16")
-    evidence = {
-        "by shape": f"{theory} operations",
-        "a dense kernel": f"{dense} operations",
-        "a kernel for a sparse format": f"{sparse} operations",
-        "peak of an A100 with 2:4 sparsity": f"×{sheet:.0f}",
-    }
     ruling = "holds" if dense < theory else "holds-if" if sparse < theory else "fails"
-    return Verdict(ruling, evidence, "It holds if the zeros are left out by format and kernel.")
+    return Verdict(ruling, theory=theory, dense=dense, sparse=sparse, sheet=sheet)
 
 
 def s003_36() -> Verdict:
@@ -125,12 +110,14 @@ def s003_36() -> Verdict:
     zero = counted.Number(0.0, single)
     counted.product(_numbers(m, k, single), _numbers(k, n, single), zero=zero)
     factor = single.total / (m * k * n)
-    evidence = {
-        "one projection, counted": f"{single.total:,} operations = {factor:.0f}·m·k·n",
-        "of these": f"{single.multiplications:,} multiplications, {single.additions:,} additions",
-        "two projections": f"{2 * factor:.0f}·m·k·n",
-    }
-    return Verdict(_ruling(factor == 1), evidence)
+    return Verdict(
+        _ruling(factor == 1),
+        total=single.total,
+        factor=factor,
+        multiplications=single.multiplications,
+        additions=single.additions,
+        two=2 * factor,
+    )
 
 
 def s001_11() -> Verdict:
@@ -138,23 +125,25 @@ def s001_11() -> Verdict:
     tally = counted.Tally()
     zero = counted.Number(0.0, tally)
     counted.product(_numbers(batch, inputs, tally), _numbers(inputs, outputs, tally), zero=zero)
-    evidence = {
-        "batch × in × out": batch * inputs * outputs,
-        "multiplications": tally.multiplications,
-        "multiplications and additions": tally.total,
-    }
-    return Verdict(_ruling(tally.total == batch * inputs * outputs), evidence)
+    return Verdict(
+        _ruling(tally.total == batch * inputs * outputs),
+        products=batch * inputs * outputs,
+        multiplications=tally.multiplications,
+        total=tally.total,
+    )
 
 
 def own_33() -> Verdict:
     device, sms, (clock, lanes_of_one) = hardware.load(H100), multiprocessors.count(H100), NVIDIA[H100]
     multiply_adds = sms * lanes_of_one * clock
     lanes, tensor = 2 * multiply_adds, device.peak("bf16")
-    evidence = {
-        "SMs × lanes × clock": f"{sms} × {lanes_of_one} × {clock / 1e9:.2f} GHz",
-        "multiply-adds": f"{multiply_adds / 1e12:.1f} T a second",
-        "FLOP": f"{lanes / 1e12:.1f} TFLOP/s",
-        "tensor cores, in FLOP": f"{tensor / 1e12:.0f} TFLOP/s",
-        "both in FLOP": f"×{tensor / lanes:.1f}",
-    }
-    return Verdict(_ruling(abs(lanes / 33.5e12 - 1) < 0.05, abs(tensor / lanes / 30 - 1) < 0.05), evidence)
+    return Verdict(
+        _ruling(abs(lanes / 33.5e12 - 1) < 0.05, abs(tensor / lanes / 30 - 1) < 0.05),
+        sms=sms,
+        lanes=lanes_of_one,
+        clock=clock / 1e9,
+        multiply_adds=multiply_adds / 1e12,
+        flop=lanes / 1e12,
+        tensor=tensor / 1e12,
+        ratio=tensor / lanes,
+    )

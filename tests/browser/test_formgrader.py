@@ -16,7 +16,7 @@ from course_lib.grading import command, run
 from course_lib.grading.results import book
 from course_lib.grading.sandbox.engine import Engine, SandboxMissing
 from course_lib.grading.seeds import new_key, write_key
-from tests.grading.course.toy import RIGHT, UNIT, HandedIn, write_unit
+from tests.grading.toy import RIGHT, UNIT, HandedIn, write_unit
 
 from .conftest import ROOT, serve
 

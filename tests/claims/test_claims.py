@@ -9,7 +9,7 @@ import tomllib
 import pytest
 
 from course_lib import units
-from course_lib.teaching.cards import answers
+from course_lib.teaching.cards import answer_html, answers
 from course_lib.teaching.cards.card_texts import read_card
 from course_lib.teaching.cards.docket import RULINGS, verdicts
 
@@ -31,8 +31,10 @@ def test_the_code_decides_as_the_derivation_does(id):
     card = read_card(id)
     verdict = answers.answer(card).verdict
     assert verdict.ruling == LEDGER[id]
-    assert verdict.evidence, "a ruling without evidence persuades nobody"
-    assert verdict.because or verdict.ruling != "holds-if", "a condition is stated where there is one"
+    assert answer_html.evidence(card, verdict), "a ruling without evidence persuades nobody"
+    assert answer_html.because(card, verdict) or verdict.ruling != "holds-if", (
+        "a condition is stated where there is one"
+    )
     assert card.corrected
 
 

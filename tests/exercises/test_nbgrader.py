@@ -29,7 +29,7 @@ def {name}(*args, **kwargs):
 """
 WRONG = """
 {checks}
-{name} = next(check.wrong[{wrong!r}][0] for check in CHECKS if check.id == {id!r})
+{name} = next(check.wrong[{wrong!r}] for check in CHECKS if check.id == {id!r})
 """
 
 
@@ -165,7 +165,7 @@ def test_the_graded_notebook_shows_why(course, scores, items, checks, wrong):
     cell = next(cell for cell in nb.cells if items.get(grading(cell).get("grade_id")) == wrong[0])
     (output,) = [output for output in cell.outputs if output.output_type == "execute_result"]
     assert output.data["text/plain"] == "0"
-    assert output.data["text/html"] == check(wrong[0], checks[wrong[0]].wrong[wrong[1]][0])._html()
+    assert output.data["text/html"] == check(wrong[0], checks[wrong[0]].wrong[wrong[1]])._html()
 
 
 @pytest.mark.parametrize(("student", "failed"), [("good", 0), ("wrong", 1)])

@@ -67,11 +67,11 @@ def test_the_reference_passes_and_the_check_is_sound(a_check):
 
 @pytest.mark.parametrize(("a_check", "name"), WRONG, ids=lambda value: getattr(value, "id", value))
 def test_a_known_wrong_answer_is_diagnosed(a_check, name):
-    function, message = a_check.wrong[name]
-    result = check(a_check.id, answer(a_check, function))
+    message = a_check.messages[name]
+    result = check(a_check.id, answer(a_check, a_check.wrong[name]))
     assert result.diagnosis == name
     assert result.score < a_check.points if a_check.groups else result.score == 0
     assert message in result.message
     assert not a_check.insight or a_check.insight not in result.message
-    others = [other for key, (_, other) in a_check.wrong.items() if key != name]
+    others = [other for key, other in a_check.messages.items() if key != name]
     assert not any(other in result.message for other in others)

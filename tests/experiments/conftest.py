@@ -12,8 +12,7 @@ from course_lib.experiments.profile import profile
 from course_lib.experiments.recordings import loading
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.bench import Bench
-
-from .example import CPU
+from tests.experiments.example import CPU
 
 
 @pytest.fixture(autouse=True)

@@ -115,6 +115,10 @@ tolerance = 0.1
 kind = "claim"
 claim = "It is two."
 corrected = "It is two, give or take nothing."
+because = "Counted {times:.0f} times."
+
+[it-is-two.evidence]
+"two ÷ one" = "{ratio:.1f}"
 """
 
 TRUTHS = """\
@@ -123,8 +127,11 @@ def how_many():
 """
 
 CLAIMS = """\
+from course_lib.teaching.verdict import Verdict
+
+
 def it_is_two():
-    return None
+    return Verdict("holds", times=2, ratio=2.0)
 """
 
 CHECKS = """\
@@ -147,9 +154,17 @@ CHECKS = [
         public=[(3,), (5.5,)],
         generate=lambda rng: (rng.randint(3, 99),),
         reference=_twice,
-        wrong={"squared": (_squared, "You squared it.")},
+        wrong={"squared": _squared},
     ),
 ]
+"""
+
+WORDS = """\
+[twice]
+insight = "Twice is not squared."
+
+[twice.wrong]
+"squared" = "You squared it."
 """
 
 
@@ -161,7 +176,8 @@ class Toy:
         self.unit = root / "lessons" / "q99_toy"
         self.unit.mkdir(parents=True, exist_ok=True)
         texts = {"lesson.md": LESSON, "exercises.md": EXERCISES, "cards.toml": CARDS, "truths.py": TRUTHS}
-        for name, text in (texts | {"claims.py": CLAIMS, "checks.py": CHECKS, "teaching.md": "# Plans\n"}).items():
+        texts |= {"claims.py": CLAIMS, "checks.py": CHECKS, "checks.toml": WORDS, "teaching.md": "# Plans\n"}
+        for name, text in texts.items():
             (self.unit / name).write_text(text)
 
     def edit(self, name: str, old: str, new: str) -> int:

@@ -50,7 +50,7 @@ class Report:
             self.lines,
             "What this machine has, what is live and what is recorded",
             [self.problem] * bool(self.problem),
-            left=True,
+            side="left",
         )
 
 

@@ -35,7 +35,7 @@ STAND_IN = "h100-sxm"  # whose data sheet speaks for a data-centre GPU until one
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SideBySide:
     """rows: mappings with `case`, `predicted`, `measured`, `recorded` and `data_centre` (None where there is none) in
     `unit`, and `ratio` = measured / predicted; for a replayed recording `measured` is None and the ratio is recorded /
     predicted. `data_centre` is what a data-centre GPU was recorded at or, until one is recorded, what its data sheet
@@ -101,7 +101,7 @@ class Comparison:
         return rows[units.choice(case, "case", rows)]
 
 
-def compare(result: Result, recorded: Result | str | None = None) -> Comparison:
+def compare(result: Result, recorded: Result | str | None = None) -> SideBySide:
     """The comparison of `result` with a recording; see `Result.compare`."""
     if recorded is not None:
         beside, refused = _given(result.name, recorded), ()
@@ -131,7 +131,7 @@ def compare(result: Result, recorded: Result | str | None = None) -> Comparison:
     )
     beside_name = beside.device["name"] if beside else None
     heading = f"{gpu.device['name']}, recorded" if gpu else "H100, data sheet"
-    return Comparison(result.question, result.unit, rows, beside_name, heading, notes)
+    return SideBySide(result.question, result.unit, rows, beside_name, heading, notes)
 
 
 def _any(rows, key: str) -> bool:

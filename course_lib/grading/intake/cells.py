@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.grading.intake.task import Answer, Task, checked, nbgrader_of, source_of
-from course_lib.grading.wording import NOTES, UNREADABLE
+from course_lib.grading.wording import say
 
 LARGEST = 64_000_000
 """Bytes of a notebook file."""
@@ -43,21 +43,21 @@ def read_cells(path: Path) -> tuple[list[dict], list[str]]:
     """
     text, notes = _text(_content(path))
     if text.count("{") + text.count("[") > MOST_CONTAINERS:
-        raise Unreadable(UNREADABLE["nested"])
+        raise Unreadable(say("unreadable", "nested"))
     try:
         notebook = json.loads(text, parse_int=_whole, parse_constant=lambda _: None)
     except RecursionError:
-        raise Unreadable(UNREADABLE["nested"]) from None
+        raise Unreadable(say("unreadable", "nested")) from None
     except ValueError as error:
-        raise Unreadable(UNREADABLE["json"].format(error=clean(str(error)))) from None
+        raise Unreadable(say("unreadable", "json", error=clean(str(error)))) from None
     notebook = notebook if isinstance(notebook, dict) else {}
     sheets = notebook.get("worksheets")
     sheets = sheets if isinstance(sheets, list) else []
     lists = [notebook.get("cells"), *(sheet.get("cells") for sheet in sheets if isinstance(sheet, dict))]
     if not any(isinstance(cells, list) for cells in lists):
-        raise Unreadable(UNREADABLE["cells"])
+        raise Unreadable(say("unreadable", "cells"))
     if notebook.get("nbformat") != 4:
-        notes.append(NOTES["format"].format(format=clean(str(notebook.get("nbformat"))[:20])))
+        notes.append(say("notes", "format", format=clean(str(notebook.get("nbformat"))[:20])))
     return [cell for cells in lists if isinstance(cells, list) for cell in cells if isinstance(cell, dict)], notes
 
 
@@ -70,26 +70,26 @@ def _content(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        raise Unreadable(UNREADABLE["open"].format(error=error.strerror)) from None
+        raise Unreadable(say("unreadable", "open", error=error.strerror)) from None
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Unreadable(UNREADABLE["special"])
+            raise Unreadable(say("unreadable", "special"))
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
-        raise Unreadable(UNREADABLE["large"].format(limit=LARGEST // 1_000_000))
+        raise Unreadable(say("unreadable", "large", limit=LARGEST // 1_000_000))
     if not content.strip(b"\0 \r\n\t"):
-        raise Unreadable(UNREADABLE["empty"])
+        raise Unreadable(say("unreadable", "empty"))
     return content
 
 
 def _text(content: bytes) -> tuple[str, list[str]]:
     encoding = json.detect_encoding(content)
-    notes = [] if encoding == "utf-8" else [NOTES["encoding"].format(encoding=encoding)]
+    notes = [] if encoding == "utf-8" else [say("notes", "encoding", encoding=encoding)]
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError:
         text = content.decode(encoding, "replace")
-        notes.append(NOTES["damaged"].format(encoding=encoding))
+        notes.append(say("notes", "damaged", encoding=encoding))
     return text.removeprefix("\ufeff"), notes
 
 
@@ -153,16 +153,16 @@ class _Match:
         self.taken |= set(own)
         done = [i for i in own if not self._is_stub(i, answer)]
         if len(done) > 1:
-            self.notes.append(NOTES["copies"].format(grade_id=answer.grade_id, count=len(own)))
+            self.notes.append(say("notes", "copies", grade_id=answer.grade_id, count=len(own)))
         if done:
             return self._in_force(done, answer)
         if (index := self._by_content(answer, own)) is not None:
-            say = "elsewhere" if own else "by_place" if answer.text else "by_name"
-            self.notes.append(NOTES[say].format(grade_id=answer.grade_id))
+            found = "elsewhere" if own else "by_place" if answer.text else "by_name"
+            self.notes.append(say("notes", found, grade_id=answer.grade_id))
             self.taken.add(index)
             return index
         if not own:
-            self.notes.append(NOTES["deleted"].format(grade_id=answer.grade_id))
+            self.notes.append(say("notes", "deleted", grade_id=answer.grade_id))
         return own[0] if own else None
 
     def _with_id(self, answer: Answer) -> list[int]:
@@ -209,7 +209,7 @@ class _Match:
                 parts.pop(0)
         text = "\n\n".join(parts)
         if len(text) > LONGEST:
-            self.notes.append(NOTES["cell_limit"].format(grade_id=answer.grade_id, limit=LONGEST))
+            self.notes.append(say("notes", "cell_limit", grade_id=answer.grade_id, limit=LONGEST))
         return answer.stub if _bare(text) == _bare(answer.stub) else text[:LONGEST]
 
     def _is_stub(self, index: int, answer: Answer) -> bool:

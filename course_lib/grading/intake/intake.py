@@ -13,7 +13,7 @@ from pathlib import Path
 from course_lib.grading.intake.cells import Found, Unreadable, clean, match, read_cells
 from course_lib.grading.intake.roster import Student, same_name
 from course_lib.grading.intake.task import Task
-from course_lib.grading.wording import HELD, NOTES
+from course_lib.grading.wording import say
 
 MOST_FILES = 2_000
 DEEPEST = 6
@@ -49,16 +49,16 @@ def folders(submitted: Path, roster: Sequence[Student]) -> tuple[dict[str, str],
 def submission(submitted: Path, folder: str | None, student: str, task: Task) -> Submission:
     """What `student` handed in for a unit. Raises `Held` with the reason where that cannot be said."""
     if folder is None:
-        raise Held(HELD["no_folder"].format(folder=student))
+        raise Held(say("held", "no_folder", folder=student))
     place, shown = submitted / folder, _shown(folder)
     if place.is_symlink() or not place.is_dir():
-        raise Held(HELD["folder_link"].format(folder=shown))
+        raise Held(say("held", "folder_link", folder=shown))
     try:
         found, notes = _notebook(place, shown, task)
     except OSError as error:
-        raise Held(HELD["folder_unreadable"].format(folder=shown, error=error.strerror)) from None
+        raise Held(say("held", "folder_unreadable", folder=shown, error=error.strerror)) from None
     if folder != student:
-        notes = [NOTES["folder"].format(folder=shown, student=student), *notes]
+        notes = [say("notes", "folder", folder=shown, student=student), *notes]
     return Submission(student, found.answers, found.others, (*notes, *found.notes))
 
 
@@ -89,9 +89,9 @@ def _notebook(place: Path, folder: str, task: Task) -> tuple[Found, list[str]]:
     if candidates:
         found, name, notes = max(candidates, key=lambda one: one[0].done)
         if name != expected:
-            notes = [NOTES["name"].format(name=_shown(name)), *notes]
+            notes = [say("notes", "name", name=_shown(name)), *notes]
         if others := [_shown(other) for _, other, _ in candidates if other != name]:
-            notes = [*notes, NOTES["others"].format(count=len(others), names=", ".join(others))]
+            notes = [*notes, say("notes", "others", count=len(others), names=", ".join(others))]
         return found, notes
     raise Held(_why_nothing(task, folder, files, links, reasons))
 
@@ -100,12 +100,12 @@ def _why_nothing(task: Task, folder: str, files: Sequence[str], links: Sequence[
     """Why a folder holds no answers: a file that cannot be read, only links, other notebooks, or nothing at all."""
     for name, why in reasons:
         if task.unit in name or len(files) == 1:
-            return HELD["unreadable"].format(name=name, why=why)
+            return say("held", "unreadable", name=name, why=why)
     if any(task.unit in name for name in files):
-        return HELD["no_answer"].format(name=_shown(files[0]))
+        return say("held", "no_answer", name=_shown(files[0]))
     if links:
-        return HELD["links"].format(folder=folder, names=", ".join(map(_shown, links[:5])))
-    return HELD["nothing"].format(folder=folder)
+        return say("held", "links", folder=folder, names=", ".join(map(_shown, links[:5])))
+    return say("held", "nothing", folder=folder)
 
 
 def _files(place: Path, folder: str) -> tuple[list[str], list[str]]:
@@ -118,7 +118,7 @@ def _files(place: Path, folder: str) -> tuple[list[str], list[str]]:
             for entry in entries:
                 left -= 1
                 if left < 0:
-                    raise Held(HELD["many"].format(folder=folder, limit=MOST_FILES))
+                    raise Held(say("held", "many", folder=folder, limit=MOST_FILES))
                 name = f"{below}{entry.name}"
                 if entry.is_symlink():
                     links.append(name)

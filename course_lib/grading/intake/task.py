@@ -7,17 +7,22 @@ import importlib.util
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.teaching.checks.check_form import Check
+from course_lib.teaching.checks.check_words import with_words
 
 HEADING = re.compile(r"^#{2,4} +(.+?) *$", re.MULTILINE)
 
 
 def read_checks(path: Path) -> list[Check]:
-    """The `CHECKS` of a checks.py. Raises what running that file raises; no bytecode is left beside it."""
+    """The `CHECKS` of a checks.py, with their sentences from the checks.toml beside it, if there is one.
+
+    Raises what running that file raises, `TOMLDecodeError` and `WordsError`; no bytecode is left beside it.
+    """
     spec = importlib.util.spec_from_file_location(f"_checks_of_{path.parent.name}", path)
     module = importlib.util.module_from_spec(spec)
     write, sys.dont_write_bytecode = sys.dont_write_bytecode, True
@@ -25,7 +30,8 @@ def read_checks(path: Path) -> list[Check]:
         spec.loader.exec_module(module)
     finally:
         sys.dont_write_bytecode = write
-    return list(module.CHECKS)
+    words = path.with_suffix(".toml")
+    return with_words(module.CHECKS, tomllib.loads(words.read_text(encoding="utf-8")) if words.exists() else {})
 
 
 @dataclass(frozen=True)
@@ -77,13 +83,14 @@ class Task:
         path, checks_path = root / "exercises" / unit / f"{unit}.ipynb", root / "lessons" / unit / "checks.py"
         if not path.is_file():
             raise ValueError(f"there are no exercises of unit {unit!r} in {root / 'exercises'}")
-        content = path.read_bytes()
-        checks_content = checks_path.read_bytes() if checks_path.exists() else b""
-        checks = {check.id: check for check in read_checks(checks_path)} if checks_content else {}
-        notebook = json.loads(content)
+        checks = {check.id: check for check in read_checks(checks_path)} if checks_path.exists() else {}
+        notebook = json.loads(path.read_bytes())
         answers, items = _cells(notebook, checks, path)
-        digest = hashlib.sha256(len(content).to_bytes(8, "big") + content + checks_content).hexdigest()
-        return cls(unit, notebook, answers, items, digest)
+        digest = hashlib.sha256()
+        for part in (path, checks_path, checks_path.with_suffix(".toml")):
+            read = part.read_bytes() if part.exists() else b""
+            digest.update(len(read).to_bytes(8, "big") + read)
+        return cls(unit, notebook, answers, items, digest.hexdigest())
 
     @property
     def points(self) -> float:

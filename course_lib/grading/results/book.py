@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_lib.grading.files import write
+from course_lib import atomic
 from course_lib.grading.intake.roster import Student
 from course_lib.grading.intake.task import Task
 
@@ -82,9 +82,11 @@ def hand_over(course: Path, task: Task, students: Sequence[Student], graded: Seq
     """
     for one in graded:
         folder = course / "autograded" / one.student / task.unit
-        write(folder / f"{task.unit}.ipynb", json.dumps(one.notebook, ensure_ascii=False, indent=1) + "\n")
+        atomic.replace(
+            folder / f"{task.unit}.ipynb", json.dumps(one.notebook, ensure_ascii=False, indent=1), alone=True
+        )
         if one.timestamp:
-            write(folder / "timestamp.txt", f"{one.timestamp} UTC\n")
+            atomic.replace(folder / "timestamp.txt", f"{one.timestamp} UTC", alone=True)
     with gradebook(course) as book:
         _know_the_task(book, course, task)
         try:

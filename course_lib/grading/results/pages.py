@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from course_lib.grading.files import write as write_file
+from course_lib import atomic
 from course_lib.grading.intake.task import Item, Task
 from course_lib.grading.results.book import Entry
 from course_lib.grading.results.feedback import by_hand, explained, overridden
-from course_lib.grading.wording import OUTCOMES, PAGE, REPORT
+from course_lib.grading.wording import say
 
 Entries = Mapping[str, Mapping[str, Entry]]
 """Student -> grade_id -> what the gradebook says; empty where no gradebook is kept."""
@@ -23,17 +23,17 @@ Entries = Mapping[str, Mapping[str, Entry]]
 
 def write(folder: Path, task: Task, rows: Sequence, entries: Entries, strangers: Sequence[str]) -> list[str]:
     """Write all files of a unit into `folder`; returns what to tell the teaching assistant, line by line."""
-    write_file(folder / "grades.csv", table(task, rows, entries))
+    atomic.replace(folder / "grades.csv", table(task, rows, entries), alone=True)
     for row in rows:
         page = student_page(task, row, entries.get(row.student.id, {}))
-        write_file(folder / "feedback" / f"{row.student.id}.html", page)
-    write_file(folder / "teacher.html", teacher_page(task, rows, entries, strangers))
+        atomic.replace(folder / "feedback" / f"{row.student.id}.html", page, alone=True)
+    atomic.replace(folder / "teacher.html", teacher_page(task, rows, entries, strangers), alone=True)
     held = [row for row in rows if row.held]
     waiting = sum(_waiting(task, row, entries) > 0 for row in rows)
     values = {"unit": task.unit, "graded": len(rows) - len(held), "held": len(held), "waiting": waiting}
-    lines = [REPORT["summary"].format(folder=folder, **values)]
-    lines += [REPORT["held"].format(student=row.student.id, reason=row.reason) for row in held]
-    return lines + ([REPORT["strangers"].format(names=", ".join(strangers))] if strangers else [])
+    lines = [say("report", "summary", folder=folder, **values)]
+    lines += [say("report", "held", student=row.student.id, reason=row.reason) for row in held]
+    return lines + ([say("report", "strangers", names=", ".join(strangers))] if strangers else [])
 
 
 def points(task: Task, item: Item, row, entries: Entries) -> float | None:
@@ -95,15 +95,15 @@ def _with_code(line: str) -> str:
 
 def student_page(task: Task, row, entries: Mapping[str, Entry]) -> str:
     """The feedback for one student."""
-    title = REPORT["student_title"].format(unit=task.unit)
+    title = say("report", "student_title", unit=task.unit)
     if row.held:
-        return _page(title, as_html([REPORT["student_held"]]))
+        return _page(title, as_html([say("report", "student_held")]))
     by_student = {row.student.id: entries}
     found = [points(task, item, row, by_student) for item in task.items]
     total = {"total": _number(sum(each or 0 for each in found)), "max": _number(task.points)}
-    lines = [REPORT["total"].format(**total)]
+    lines = [say("report", "total", **total)]
     if None in found:
-        lines.append(REPORT["total_waits"])
+        lines.append(say("report", "total_waits"))
     body = as_html(lines)
     for item, earned in zip(task.items, found, strict=True):
         entry = entries.get(item.grade_id)
@@ -111,11 +111,11 @@ def student_page(task: Task, row, entries: Mapping[str, Entry]) -> str:
             said = [*explained(item, row.result["scored"][item.column]), *overridden(entry)]
         else:
             said = by_hand(entry, task.is_blank(item, row.submission.answers))
-        say = "points_wait" if earned is None else "points"
-        line = REPORT[say].format(points=_number(earned), max=_number(item.points))
+        key = "points_wait" if earned is None else "points"
+        line = say("report", key, points=_number(earned), max=_number(item.points))
         body += f"<h2>{html.escape(item.title)}</h2>{as_html([line, *said])}"
     if row.result["notes"]:
-        body += f"<h2>{REPORT['cells_title']}</h2>{as_html(row.result['notes'])}"
+        body += f"<h2>{say('report', 'cells_title')}</h2>{as_html(row.result['notes'])}"
     return _page(title, body)
 
 
@@ -123,19 +123,19 @@ def teacher_page(task: Task, rows: Sequence, entries: Entries, strangers: Sequen
     """Points by exercise, the commonest wrong answers, who is held, what intake repaired."""
     graded = [row for row in rows if not row.held]
     values = {"graded": len(graded), "held": len(rows) - len(graded)}
-    body = as_html([REPORT["teacher_counts"].format(**values)])
-    body += _table(REPORT["by_exercise"], [_exercise(task, item, graded, entries) for item in task.items])
+    body = as_html([say("report", "teacher_counts", **values)])
+    body += _table(say.all("report", "by_exercise"), [_exercise(task, item, graded, entries) for item in task.items])
     for item in task.items:
         if item.check and (counts := _wrong_answers(item, graded)):
-            body += f"<h2>{html.escape(item.title)}</h2>{_table(REPORT['wrong_answers'], counts)}"
+            body += f"<h2>{html.escape(item.title)}</h2>{_table(say.all('report', 'wrong_answers'), counts)}"
     for title, found in (
         ("held_title", [(row.student.id, row.reason) for row in rows if row.held]),
         ("strangers_title", [(name,) for name in strangers]),
         ("notes_title", [(row.student.id, note) for row in rows for note in row.notes]),
     ):
         if found:
-            body += f"<h2>{REPORT[title]}</h2>{_table((), found)}"
-    return _page(REPORT["teacher_title"].format(unit=task.unit), body)
+            body += f"<h2>{say('report', title)}</h2>{_table((), found)}"
+    return _page(say("report", "teacher_title", unit=task.unit), body)
 
 
 def _exercise(task: Task, item: Item, graded: Sequence, entries: Entries) -> tuple:
@@ -154,7 +154,7 @@ def _wrong_answers(item: Item, graded: Sequence) -> list[tuple]:
         scored = row.result["scored"][item.column]
         if scored["outcome"] != "right":
             name = scored["diagnosis"][0] if scored["diagnosis"] else ""
-            message = scored["diagnosis"][1] if scored["diagnosis"] else OUTCOMES[scored["outcome"]]
+            message = scored["diagnosis"][1] if scored["diagnosis"] else say("outcomes", scored["outcome"])
             counts[(name, message)] += 1
     return [
         (count, name, message) for (name, message), count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
@@ -166,6 +166,27 @@ def _table(head: Sequence[str], rows: Sequence[Sequence]) -> str:
         return f"<tr>{''.join(f'<{tag}>{html.escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
 
     return f"<table>{line(head, 'th') if head else ''}{''.join(line(row, 'td') for row in rows)}</table>"
+
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+body {{ font-family: sans-serif; line-height: 1.5; max-width: 50em; margin: 2em auto; padding: 0 1em; }}
+code {{ overflow-wrap: anywhere; }}
+table {{ border-collapse: collapse; }}
+th, td {{ border: 1px solid; padding: .2em .6em; text-align: left; vertical-align: top; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
 
 
 def _page(title: str, body: str) -> str:

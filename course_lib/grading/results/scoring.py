@@ -9,22 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from course_lib.grading.sandbox.conversation import Call, Reply
+from course_lib.grading.wording import say
 from course_lib.teaching.checks.check_form import Check, answered, call_text, expected, wrong_outputs
-from course_lib.teaching.checks.check_texts import SAY, SAY_OF_A_QUANTITY
+from course_lib.teaching.checks.check_texts import said
 from course_lib.teaching.checks.check_values import form_fault, how_far, leaves, short
 
 TRY_AGAIN = "Not yet: "
 """How `check()` begins; a grade says the same without it."""
 
-STOPPED = {
-    "late": "`{call}` had not finished within the time limit.",
-    "memory": "`{call}` needed more memory than an answer may use.",
-    "died": "`{call}` ended the whole Python process. {error}",
-    "refused": "`{call}` gave no value that can be graded: {error}.",
-    "missing": "`{name}` is not defined.",
-    "not-run": "`{call}` was not run: no time was left after the calls before it.",
-    "stub": "`{name}` is not done.",
-}
 STUB = "NotImplementedError"
 QUANTITY = 200
 """Characters that a quantity with its unit may have."""
@@ -123,24 +115,29 @@ def _diagnosis(check: Check, calls, replies, got) -> tuple[str, str] | None:
         for name, output in wrong_outputs(check, calls[at].arguments).items():
             far[name] = max(far[name], check.same.distance(got[at], output))
     nearest = min(far, key=far.get, default=None)
-    return (nearest, check.wrong[nearest][1]) if nearest is not None and far[nearest] <= 1 else None
+    return (nearest, check.messages[nearest]) if nearest is not None and far[nearest] <= 1 else None
 
 
 def _failing(check: Check, call: Call, reply: Reply, got: list, wanted: list, at: int) -> str:
     """What came of a public input, in the sentences of `check()`; never the right value."""
-    say = SAY if check.unit is None else SAY | SAY_OF_A_QUANTITY
+    quantity = check.unit is not None
     values = {"call": call_text(check.signature, call.arguments), "name": check.name, "unit": check.unit}
     values |= {"got": short(got[at]), "quantity": f"{short(got[at])} {check.unit or ''}".rstrip()}
     if reply.outcome != "value":
         stopped = "stub" if _is_stub(reply) else reply.outcome
-        text = STOPPED.get(stopped, say["raised_elsewhere"]).format(error=reply.error, **values)
+        known = stopped in say.table("stopped")
+        text = (
+            say("stopped", stopped, error=reply.error, **values)
+            if known
+            else said("raised_elsewhere", quantity, error=reply.error, **values)
+        )
     elif at == len(check.inputs()):  # the first input again
-        text = say["differs"].format(again=short(got[at]), **(values | {"got": short(got[0])}))
+        text = said("differs", quantity, again=short(got[at]), **(values | {"got": short(got[0])}))
     elif fault := form_fault(got[at], wanted[at]):
         name = "nothing" if got[at] is None else "form_pure" if check.unit == "" else "form"
-        text = say[name].format(fault=fault, **values)
+        text = said(name, quantity, fault=fault, **values)
     else:
         leaf = next(leaf for leaf in leaves(got[at], wanted[at]) if check.same.leaf_distance(*leaf[1:]) > 1)
         name, size = how_far(*leaf[1:])
-        text = say[name].format(where=leaf[0], **size, **values)
+        text = said(name, quantity, where=leaf[0], **size, **values)
     return text.removeprefix(TRY_AGAIN).strip()

@@ -9,7 +9,7 @@ import json
 import socket
 import time
 
-from course_lib.teaching.checks.check_texts import SAY
+from course_lib.teaching.checks.check_texts import say
 from course_lib.teaching.checks.check_values import DEEPEST, MOST, Foreign
 
 FRAME = 4_000_000
@@ -143,8 +143,8 @@ def _pair(pair, left: list[int], depth: int) -> tuple:
 
 def _hint(hint) -> tuple:
     match hint:
-        case [str() | None as asked, str(say)] if say.startswith("kind_") and say in SAY:
-            return asked, say
+        case [str() | None as asked, str(key)] if key.startswith("kind_") and key in say.table():
+            return asked, key
     raise ValueError("the answer holds a form that none has")
 
 

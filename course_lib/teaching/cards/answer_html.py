@@ -4,10 +4,11 @@ import html
 import math
 from collections.abc import Sequence
 
+from course_lib.figures.tabular import html_table
 from course_lib.teaching import markup
 from course_lib.teaching.cards.answers import Answer, close, decades
 from course_lib.teaching.cards.card_state import Guess
-from course_lib.teaching.cards.card_texts import Card
+from course_lib.teaching.cards.card_texts import Card, names
 from course_lib.teaching.cards.verdict import Verdict
 
 
@@ -151,28 +152,35 @@ _VOTED = {
 
 
 def corrected(card: Card, verdict: Verdict) -> str:
-    """The claim said correctly, in Markdown, with the evidence that it names filled in."""
+    """The claim said correctly, in Markdown, with the numbers that it names filled in."""
     try:
-        return card.corrected.format_map(verdict.evidence)
-    except (KeyError, IndexError, ValueError):  # braces that name no evidence are text
+        return card.corrected.format_map(verdict.values)
+    except (KeyError, IndexError, ValueError):  # braces that name no number are text
         return card.corrected
 
 
-def evidence(verdict: Verdict) -> list[tuple[str, str]]:
-    """What was computed for a ruling, as (label, value) texts."""
+def because(card: Card, verdict: Verdict) -> str:
+    """What numbers alone do not say of a ruling; empty where they say it all."""
+    return card.because.format_map(verdict.values)
+
+
+def evidence(card: Card, verdict: Verdict) -> list[tuple[str, str]]:
+    """What was computed for a ruling, as (label, value) texts: the rows of which the verdict has every number."""
     return [
-        (label, value if isinstance(value, str) else markup.number(value)) for label, value in verdict.evidence.items()
+        (label, text.format_map(verdict.values))
+        for label, text in card.evidence.items()
+        if names(text) <= verdict.values.keys()
     ]
 
 
 def _claim(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
     verdict = found.verdict
-    computed = evidence(verdict)
+    computed, reason = evidence(card, verdict), because(card, verdict)
     said = "Said in full:" if verdict.ruling == "holds" else "Said correctly:"
     return [
         f"<p><strong>{_RULED[verdict.ruling]}</strong> {_VOTED[guesses[0].value]}</p>",
-        f"<p>{html.escape(verdict.because)}</p>" if verdict.because else "",
-        markup.table(("evidence", "computed just now"), computed) if computed else "",
+        f"<p>{html.escape(reason)}</p>" if reason else "",
+        html_table(("evidence", "computed just now"), computed, side="") if computed else "",
         f"<p><strong>{said}</strong></p>{markup.markdown(corrected(card, verdict))}",
     ]
 

@@ -7,6 +7,7 @@ A number or choice card may have parameters: `rounds = [{m = 1}, {m = 100}]`. Th
 import difflib
 import math
 import re
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,6 +57,8 @@ class Card:
     choices: tuple[Choice, ...] = ()
     source: str = ""
     corrected: str = ""
+    because: str = ""
+    evidence: Mapping[str, str] = field(default_factory=dict)
     limit: int = LONGEST
     round: int = 0
     rounds: int = 1
@@ -195,10 +198,18 @@ def _choice(id: str, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _claim(id: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    because, evidence = _field(id, table, "because", str, ""), _field(id, table, "evidence", dict, {})
+    for text in (because, *evidence.values()):
+        try:
+            names(text)
+        except (TypeError, ValueError):
+            raise CardError(f"The card {id} has {text!r} in cards.toml, whose braces cannot be filled.") from None
     return {
         "prompt": _field(id, table, "claim", str),
         "source": _field(id, table, "source", str, ""),
         "corrected": _field(id, table, "corrected", str),
+        "because": because,
+        "evidence": evidence,
         "choices": tuple(Choice(key, text) for key, text in RULING_CHOICES.items()),
     }
 
@@ -259,6 +270,13 @@ def _rounds(id: str, table: Mapping[str, Any]) -> Sequence[Mapping[str, int | fl
             f"The card {id} has {wrong[0]!r} only in its texts or only in its rounds in cards.toml; it takes both."
         )
     return rounds
+
+
+def names(text: str) -> set[str]:
+    """The values that a text of a claim names in braces: `{ridge:.0f}`, `{share[1024]:.0%}`. ValueError for braces that
+    do not close.
+    """
+    return {re.match(r"\w*", name)[0] for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
 
 def _names(value: Any) -> list[str]:

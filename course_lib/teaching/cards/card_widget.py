@@ -74,7 +74,7 @@ class CardWidget(anywidget.AnyWidget):
 
 
 class LiveCard:
-    """One live card; `.widget` is what is on the screen. Made by `cards.card(id)`."""
+    """One live card; `.widget` is what is on the screen. Made by `card.card(id)`."""
 
     def __init__(self, rounds: Sequence[Card]):
         self._rounds = rounds

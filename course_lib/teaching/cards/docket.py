@@ -80,8 +80,8 @@ def _decide(claim: Card, link: str) -> tuple[str, str]:
         verdict = answers.answer(claim).verdict
     except Exception as error:  # whatever a claim's code raises concerns its own row only
         return UNDECIDED, _row(claim, link, UNDECIDED, [f"{type(error).__name__}: {error}"], "")
-    computed = [f"{label}: {value}" for label, value in answer_html.evidence(verdict)]
-    lines = [*filter(None, [verdict.because]), *computed]
+    computed = [f"{label}: {value}" for label, value in answer_html.evidence(claim, verdict)]
+    lines = [*filter(None, [answer_html.because(claim, verdict)]), *computed]
     return RULINGS[verdict.ruling], _row(
         claim, link, RULINGS[verdict.ruling], lines, answer_html.corrected(claim, verdict)
     )

@@ -1,27 +1,27 @@
 """What the code of a claim on trial returns."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 Ruling = Literal["holds", "holds-if", "fails"]
 RULINGS: tuple[str, ...] = get_args(Ruling)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Verdict:
-    """The ruling on a claim, and what was computed to reach it.
+    """The ruling on a claim, and the named numbers that were computed to reach it: `Verdict("fails", ridge=201.3)`.
 
-    `evidence` maps a label to the value that the learner sees beside it; the claim's corrected text may name these
-    labels. `because` is one sentence for what numbers alone do not say, such as the condition of "holds-if".
+    The words stand in the claim's table of `cards.toml`, with the names in braces: `because`, one sentence for what
+    numbers alone do not say, such as the condition of "holds-if", and `evidence`, label -> what stands beside it.
     """
 
     ruling: Ruling
-    evidence: Mapping[str, str | int | float] = field(default_factory=dict)
-    because: str = ""
+    values: Mapping[str, Any]
 
-    def __post_init__(self):
-        if self.ruling not in RULINGS:
-            raise ValueError(f"ruling={self.ruling!r} is none of {', '.join(RULINGS)}")
-        object.__setattr__(self, "evidence", MappingProxyType(dict(self.evidence)))
+    def __init__(self, ruling: Ruling, **values):
+        if ruling not in RULINGS:
+            raise ValueError(f"ruling={ruling!r} is none of {', '.join(RULINGS)}")
+        object.__setattr__(self, "ruling", ruling)
+        object.__setattr__(self, "values", MappingProxyType(values))

@@ -24,7 +24,7 @@ from course_lib.teaching.checks.check_run import (
     learners_line,
     raised_by_the_learner,
 )
-from course_lib.teaching.checks.check_texts import SAY, SAY_OF_A_QUANTITY
+from course_lib.teaching.checks.check_texts import said, say
 from course_lib.teaching.checks.check_values import (
     EXACT,
     Close,
@@ -102,7 +102,7 @@ def check(id: str, fn: Callable | float | str) -> CheckResult:
         return CheckResult(short_text(str(id)), "unknown", 0, _unknown(id, fn))
     if other := _other_check(spec, fn):
         name, signature = fn.__name__, spec["signature"]
-        message = SAY["other_function"].format(id=id, signature=signature, name=name, other=other)
+        message = say("other_function", id=id, signature=signature, name=name, other=other)
         return CheckResult(id, "other-function", spec["points"], message)
     result = _Attempt(id, spec, fn).run()
     _record(result)
@@ -120,7 +120,6 @@ class _Attempt:
         self.inputs = [case["input"] for case in spec["cases"]]
         self.expected = [case["expected"] for case in spec["cases"]]
         self.unit = spec.get("unit")
-        self.say = SAY if self.unit is None else SAY | SAY_OF_A_QUANTITY
         self.partial, self.earned = 0, []
 
     def run(self) -> CheckResult:
@@ -249,12 +248,12 @@ class _Attempt:
         return call_text(self.spec["signature"], self.inputs[index])
 
     def _result(
-        self, outcome: str, say: list[str], *, diagnosis: str | None = None, more: list[str] | None = None, **values
+        self, outcome: str, keys: list[str], *, diagnosis: str | None = None, more: list[str] | None = None, **values
     ) -> CheckResult:
         if outcome != "right" and self.earned:
-            say = [*say, "partial"]
+            keys = [*keys, "partial"]
             values |= {"earned": self.partial, "points": self.spec["points"], "groups": "; ".join(self.earned)}
-        lines = [*(self.say[name].format(unit=self.unit, **values) for name in say), *(more or [])]
+        lines = [*(said(key, self.unit is not None, unit=self.unit, **values) for key in keys), *(more or [])]
         partial = 0 if outcome == "right" else self.partial
         return CheckResult(self.id, outcome, self.spec["points"], "\n".join(lines), diagnosis, partial)
 
@@ -302,7 +301,6 @@ def _other_check(spec: Mapping, fn) -> str | None:
 
 def _unknown(id, fn) -> str:
     if isinstance(fn, str) and (spec := _spec(fn)):
-        return SAY["swapped"].format(id=fn, name=_name(spec))
+        return say("swapped", id=fn, name=_name(spec))
     near = difflib.get_close_matches(str(id), sorted(_all_checks()), n=1, cutoff=0.5)
-    say = "unknown_near" if near else "unknown"
-    return SAY[say].format(id=short(plain(id)), near=near[0] if near else None)
+    return say("unknown_near" if near else "unknown", id=short(plain(id)), near=near[0] if near else None)

@@ -1,9 +1,9 @@
 """The form in which an exercise's check is written, and the data that the build makes of it.
 
 A check is a function that the learner completes (or a quantity that the learner assigns), a few public inputs, the
-reference, and known wrong answers, each with the sentence that sets it right. Its author writes a `Check` in
-`lessons/<unit>/checks.py`. The build turns it, by `public_cases`, into `checks.json`: inputs, right outputs and the
-outputs of each known wrong answer, but no code.
+reference, and known wrong answers. Its author writes a `Check` in `lessons/<unit>/checks.py`, and what learners read of
+it in `checks.toml` beside it (`with_words`). The build turns both, by `public_cases`, into `checks.json`: inputs, right
+outputs and the outputs of each known wrong answer, but no code.
 """
 
 import ast
@@ -38,14 +38,15 @@ class Check:
                name of the group as well.
     reference  the right function; takes and returns JSON values or numeric arrays, all numbers finite.
     same       when two answers are equal.
-    wrong      name -> (function, message): an answer that people give, and the sentence that sets it right.
+    wrong      name -> function: an answer that people give.
     allow      modules, e.g. "course_lib.accounting", that a graded run lets the learner import; the exercise says so.
-    insight    one sentence that a right answer earns: what to take away from the exercise.
     groups     partial credit: what a group of inputs has in common, in words that a learner may read ("one card") ->
                the points for being right on all of them. Together they are `points`.
     unit       of a quantity: the learner assigns a number in this unit, or a text such as "3.35 TB/s" in the same unit
                under any prefix; `reference` and `wrong` take nothing and return a number in it ("" for a pure number).
                It has no `public`, `generate` or `groups`.
+    insight    from checks.toml: one sentence that a right answer earns, what to take away from the exercise.
+    messages   from checks.toml: name of each known wrong answer -> the sentence that sets it right.
 
     `faults` says what the functions must fulfil together.
     """
@@ -57,11 +58,12 @@ class Check:
     generate: Callable[..., tuple | Mapping] | None = None
     reference: Callable
     same: Close = field(default_factory=Close)
-    wrong: Mapping[str, tuple[Callable, str]] = field(default_factory=dict)
+    wrong: Mapping[str, Callable] = field(default_factory=dict)
     allow: Sequence[str] = ()
-    insight: str = ""
     groups: Mapping[str, float] = field(default_factory=dict)
     unit: str | None = None
+    insight: str = ""
+    messages: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
         if not re.fullmatch(r"[a-z0-9]+\.[a-z0-9]+(-[a-z0-9]+)*", self.id):
@@ -143,10 +145,10 @@ def public_cases(check: Check) -> dict:
         "wrong": [
             {
                 "name": name,
-                "message": message,
+                "message": check.messages[name],
                 "outputs": [rounded(_wrong_output(check, name, case)) for _, case in inputs],
             }
-            for name, (_, message) in check.wrong.items()
+            for name in check.wrong
         ],
     }
     if check.groups:
@@ -224,7 +226,7 @@ def wrong_outputs(check: Check, case: Mapping) -> dict:
 
 
 def _wrong_output(check: Check, name: str, case: Mapping):
-    return _output(check, f"wrong[{name!r}]", check.wrong[name][0], case)
+    return _output(check, f"wrong[{name!r}]", check.wrong[name], case)
 
 
 def answered(unit: str | None, value):

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
-from course_lib.teaching.checks.check_texts import SAY
+from course_lib.teaching.checks.check_texts import say
 from course_lib.teaching.checks.check_values import EXACT, plain, short_text
 
 PRINTED = 2000
@@ -75,7 +75,7 @@ class Prints(io.TextIOBase):
     def __str__(self) -> str:
         if self.total <= PRINTED:
             return self.kept
-        return f"{self.kept}\n{SAY['cut'].format(shown=PRINTED, total=self.total)}"
+        return f"{self.kept}\n{say('cut', shown=PRINTED, total=self.total)}"
 
 
 class Calls:

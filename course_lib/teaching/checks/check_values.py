@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 
-from course_lib.teaching.checks.check_texts import SAY
+from course_lib.teaching.checks.check_texts import say
 
 MOST = 20_000
 """Values that an answer may hold; what is larger is compared by its length only."""
@@ -29,7 +29,7 @@ SHOWN = 160
 @dataclass(frozen=True)
 class Foreign:
     """A value that is not plain: the name of its type, its text, its length if it is a list too long to copy, and the
-    sentence of `SAY` that fits where `want` ("number", "list", …) was asked for.
+    sentence of `check_texts` that fits where `want` ("number", "list", …) was asked for.
     """
 
     kind: str
@@ -190,16 +190,16 @@ def form_fault(got, expected, where: str = "result") -> str:
     want, kind = kind_of(expected), kind_of(got)
     if kind != want:
         told = "list or tuple" if kind == "list" else kind  # `plain` makes them one
-        return SAY[_kind_sentence(got, want)].format(where=where, want=want, kind=told)
+        return say(_kind_sentence(got, want), where=where, want=want, kind=told)
     if isinstance(got, float) and not math.isfinite(got):
-        return SAY["finite"].format(where=where, got=got)
+        return say("finite", where=where, got=got)
     length = got.length if isinstance(got, Foreign) else len(got) if isinstance(got, list) else None
     if isinstance(expected, list) and length != len(expected):
-        return SAY["length"].format(where=where, want=len(expected), length=length)
+        return say("length", where=where, want=len(expected), length=length)
     if isinstance(got, Foreign):
-        return SAY["large"].format(where=where)
+        return say("large", where=where)
     if isinstance(expected, dict) and set(got) != set(expected):
-        return SAY["keys"].format(where=where, want=list(expected), keys=short([*got]))
+        return say("keys", where=where, want=list(expected), keys=short([*got]))
     return next(filter(None, (form_fault(*item, at) for at, *item in _items(got, expected, where))), "")
 
 

@@ -10,25 +10,21 @@ from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
 from course_lib.teaching.static import notice
+from course_lib.teaching.words import words
 
+say = words(__file__)
 MAX_ROWS = 65536
 MAX_SIDE = 1_048_576  # of k and n
 INTENSITIES = (0.01, 1e6)  # FLOP/B, the fixed x axis: from below one add of doubles to beyond any product here
 TILES = (64, 128, 256)  # rows, and columns, of the tile of a result that stays near the arithmetic
 
-# What the rows are rows of: name → (what the control says, the operation of m rows).
-OPS: dict[str, tuple[str, Callable[..., _roofline.Op]]] = {
-    "matmul": ("[m, k] @ [k, n]", lambda m, k, n, dtype: _roofline.matmul(m, k, n, dtype=dtype)),
-    "matvecs": (
-        "m vectors × matrices",
-        lambda m, k, n, dtype: _roofline.matmul(1, k, n, dtype=dtype, batch=m),
-    ),
-    "add": ("addition of [m, n]", lambda m, k, n, dtype: _roofline.elementwise(m * n, reads=2, dtype=dtype)),
-    "softmax": (
-        "softmax of [m, n]",
-        lambda m, k, n, dtype: _roofline.elementwise(
-            m * n, flops_per_element=flops.softmax(1, 1, stable=True), dtype=dtype
-        ),
+# What the rows are rows of: name → the operation of m rows.
+OPS: dict[str, Callable[..., _roofline.Op]] = {
+    "matmul": lambda m, k, n, dtype: _roofline.matmul(m, k, n, dtype=dtype),
+    "matvecs": lambda m, k, n, dtype: _roofline.matmul(1, k, n, dtype=dtype, batch=m),
+    "add": lambda m, k, n, dtype: _roofline.elementwise(m * n, reads=2, dtype=dtype),
+    "softmax": lambda m, k, n, dtype: _roofline.elementwise(
+        m * n, flops_per_element=flops.softmax(1, 1, stable=True), dtype=dtype
     ),
 }
 
@@ -66,13 +62,15 @@ def roofline(
 
     own = {device: device.name} if isinstance(device, hardware.Device) else {}
     controls = {
-        "device": Choice("Device", own | {id: known.name for id, known in devices.items()}),
-        "dtype": Choice("dtype", dtypes, start="bf16"),
-        "op": Choice("Operation", {name: text for name, (text, _) in OPS.items()}),
-        "l2_tile": Choice("L2 cache", {0: _NO_L2} | {tile: _TILES.format(tile=tile) for tile in TILES}),
-        "m": Whole("Rows m", start=1, high=MAX_ROWS),
-        "k": Whole("k", start=4096, high=MAX_SIDE, slider=False),
-        "n": Whole("n", start=4096, high=MAX_SIDE, slider=False),
+        "device": Choice(say("controls", "device"), own | {id: known.name for id, known in devices.items()}),
+        "dtype": Choice(say("controls", "dtype"), dtypes, start="bf16"),
+        "op": Choice(say("controls", "op"), say.table("ops")),
+        "l2_tile": Choice(
+            say("controls", "l2_tile"), {0: say("no-l2")} | {tile: say("tiles", tile=tile) for tile in TILES}
+        ),
+        "m": Whole(say("controls", "m"), start=1, high=MAX_ROWS),
+        "k": Whole(say("controls", "k"), start=4096, high=MAX_SIDE, slider=False),
+        "n": Whole(say("controls", "n"), start=4096, high=MAX_SIDE, slider=False),
     }
     dtype = None if dtype is None else precision.normalise(dtype)
     state = {"device": device, "dtype": dtype, "op": op, "l2_tile": l2_tile, "m": m, "k": k, "n": n}
@@ -82,7 +80,7 @@ def roofline(
 def roofline_view(device, dtype: str, m: int, k: int, n: int, op="matmul", l2_tile=0, ops=()) -> View:
     """The picture and the numbers of one state. The times are the roofline's: no framework call is in them."""
     device = hardware.resolve(device)
-    make = OPS[units.choice(op, "op", OPS)][1]
+    make = OPS[units.choice(op, "op", OPS)]
     work, single = (make(rows, k, n, dtype) for rows in (m, 1))
     here, one = (_roofline.place(flops=o.flops, bytes=o.bytes, device=device, dtype=dtype) for o in (work, single))
     near = _near(work, m, k, n, op, device, l2_tile) if l2_tile else None
@@ -101,28 +99,28 @@ def roofline_view(device, dtype: str, m: int, k: int, n: int, op="matmul", l2_ti
         "share": markup.number(100 * reached / peak),
     }
     figure = Figure(
-        title=_TITLE[bound].format(**values),
-        description=_DESCRIPTION[bound].format(**values),
-        x=Axis("arithmetic intensity", "FLOP/B", *INTENSITIES, "log"),
-        y=Axis("attainable", "FLOP/s", *_decades(INTENSITIES[0] * bandwidth, peak * 3), "log"),
+        title=say("title", bound, **values),
+        description=say("description", bound, **values),
+        x=Axis(say("axes", "x"), "FLOP/B", *INTENSITIES, "log"),
+        y=Axis(say("axes", "y"), "FLOP/s", *_decades(INTENSITIES[0] * bandwidth, peak * 3), "log"),
         marks=_marks(device, peak, here, near, m, ops),
     )
     readout = {
-        "FLOPs": units.format_si(work.flops, "FLOP"),
+        "flops": units.format_si(work.flops, "FLOP"),
         "bytes": units.format_bytes(work.bytes),
         "intensity": values["intensity"],
-        "ridge point": values["ridge"],
-        "bound": _BOUND[bound],
+        "ridge": values["ridge"],
+        "bound": say("bound", bound),
         "attainable": values["attainable"],
         "time": units.format_seconds(seconds),
-        "time against m = 1": f"×{markup.number(here.seconds / one.seconds)}",
+        "times": f"×{markup.number(here.seconds / one.seconds)}",
     }
     if near:
-        readout |= {"time of the L2 traffic": units.format_seconds(near.times["l2"])}
-        del readout["time against m = 1"]
-    left_out = (_LEFT_OUT.format(what=sentence) for sentence in here.omitted)
-    notes = (*here.assumptions, *left_out, _COMPULSORY, *((_TILED.format(tile=l2_tile),) if near else ()))
-    return View(figure, readout, notes)
+        readout |= {"l2-time": units.format_seconds(near.times["l2"])}
+        del readout["times"]
+    left_out = (say("left-out", what=sentence) for sentence in here.omitted)
+    notes = (*here.assumptions, *left_out, say("compulsory"), *((say("tiled", tile=l2_tile),) if near else ()))
+    return View(figure, say.rows(readout), notes)
 
 
 def _near(work: _roofline.Op, m, k, n, op: str, device: hardware.Device, tile: int) -> _roofline.LevelPlace:
@@ -146,53 +144,22 @@ def _marks(device, peak: float, here: _roofline.Place, near: _roofline.LevelPlac
     if near:
         fast, intensity = device.bandwidth("l2"), near.intensities["l2"]
         marks += [
-            Line((low, 1, peak / fast), (low * fast, fast, peak), _L2_ROOF, label_at=1, dashed=True),
-            Points((intensity,), (min(peak, intensity * fast),), (_L2_POINT.format(rows=m),)),
+            Line((low, 1, peak / fast), (low * fast, fast, peak), say("marks", "l2-roof"), label_at=1, dashed=True),
+            Points((intensity,), (min(peak, intensity * fast),), (say("marks", "l2-point", rows=m),)),
         ]
     marks += [
-        Label((low * here.ridge) ** 0.5, bottom * 2.5, "memory-bound"),
-        Label((here.ridge * high) ** 0.5, bottom * 2.5, "compute-bound"),
+        Label((low * here.ridge) ** 0.5, bottom * 2.5, say("bound", "memory")),
+        Label((here.ridge * high) ** 0.5, bottom * 2.5, say("bound", "compute")),
     ]
     fixed = [(o.name, o.intensity, min(peak, o.intensity * bandwidth)) for o in ops if o.flops]
     if fixed:
         marks.append(Points(*zip(*((x, y, name) for name, x, y in fixed), strict=True)))
-    return (*marks, Points((here.intensity,), (here.attainable,), (_POINT.format(rows=m),), strong=True))
+    return (*marks, Points((here.intensity,), (here.attainable,), (say("marks", "point", rows=m),), strong=True))
 
 
 def _roof(peak: float, bandwidth: float, label: str) -> Line:
     low, high = INTENSITIES
     return Line((low, peak / bandwidth, high), (low * bandwidth, peak, peak), label)
-
-
-_BOUND = {"memory": "memory-bound", "compute": "compute-bound", "l2": "bound by the L2 cache"}
-_POINT = "m = {rows:,}"
-_L2_POINT = "L2, m = {rows:,}"
-_L2_ROOF = "L2 cache"
-_TITLE = {
-    "memory": "m = {rows:,}: memory-bound, {share} % of the peak within reach",
-    "compute": "m = {rows:,}: compute-bound, the whole peak within reach",
-    "l2": "m = {rows:,}: bound by the L2 cache, {share} % of the peak within reach",
-}
-_ROOF = (
-    "The roof of {device} in {dtype} rises with {bandwidth} to the ridge point at {ridge}; "
-    "from there it is flat at {peak}. "
-)
-_DESCRIPTION = {
-    "memory": _ROOF + "With m = {rows:,} the operation has an intensity of {intensity}, left of the ridge point: "
-    "it is memory-bound and reaches at most {attainable}.",
-    "compute": _ROOF + "With m = {rows:,} the operation has an intensity of {intensity}, not left of the ridge point: "
-    "it is compute-bound and reaches at most {attainable}.",
-    "l2": _ROOF + "With m = {rows:,} the operation has an intensity of {intensity} towards main memory; the traffic of "
-    "the L2 cache takes longer than that and the arithmetic, so it reaches at most {attainable}.",
-}
-_COMPULSORY = "Bytes to main memory are the compulsory ones: each operand is read once, each result is written once."
-_TILED = (
-    "Bytes of the L2 cache: each tile of {tile} × {tile} results of a product reads its rows and columns from L2. "
-    "Kernels whose tiles share what they read load L2 less. Other operations read and write each number once."
-)
-_LEFT_OUT = "Left out: {what}"
-_NO_L2 = "not drawn"
-_TILES = "tiles of {tile} × {tile}"
 
 
 def _decades(low: float, high: float) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from itertools import groupby
 from statistics import median
 from urllib.parse import quote
 
+from course_lib.figures.tabular import html_table, text_table
 from course_lib.teaching import markup
 from course_lib.teaching.record.progress import Progress, Revisit, UnitProgress
 from course_lib.teaching.record.record import SURE
@@ -65,9 +66,9 @@ STYLE = """<style>
 def text(progress: Progress) -> str:
     """The progress for a terminal."""
     rows = [row for _, rows in _parts(progress) for row in rows]
-    parts = ["\n".join(_sentences(progress)), markup.text_table(HEADERS, rows)]
+    parts = ["\n".join(_sentences(progress)), text_table(HEADERS, rows, words=True)]
     if any(total for _, total in progress.calibration.values()):
-        parts += [markup.text_table(SURE_HEADERS, _sure_rows(progress)), "\n".join(_readings(progress))]
+        parts += [text_table(SURE_HEADERS, _sure_rows(progress), words=True), "\n".join(_readings(progress))]
     if progress.revisit:
         items = (f"- {one.title}\n  {one.why}" + f" [{one.notebook}]" * bool(one.notebook) for one in progress.revisit)
         parts.append("\n".join([f"{AGAIN}:", *items]))
@@ -81,7 +82,7 @@ def html(progress: Progress) -> str:
         parts.append(strip(list(progress.off.values())))
     parts.append(_table(progress))
     if any(total for _, total in progress.calibration.values()):
-        parts.append(markup.table(SURE_HEADERS, _sure_rows(progress), SURE_CAPTION))
+        parts.append(html_table(SURE_HEADERS, _sure_rows(progress), SURE_CAPTION, side=""))
         parts += [f"<p>{_escape(line)}</p>" for line in _readings(progress)]
     if progress.revisit:
         items = (f"<li>{_link(one)}<br>{_escape(one.why)}</li>" for one in progress.revisit)

@@ -16,7 +16,7 @@ from course_lib.units.q06_why_count_flops.experiments.train_step_waterfall impor
     gpt,
     step_ops,
 )
-from tests.experiments.test_arithmetic import CPU
+from tests.experiments.measurements.test_arithmetic import CPU
 
 
 @pytest.fixture(scope="module")
