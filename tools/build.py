@@ -26,7 +26,7 @@ from pathlib import Path
 import nbformat
 
 from course_lib.teaching.checks.check import public_cases
-from tools.freshness import changed, made_from
+from tools.freshness import LIBRARY, changed, made_from
 from tools.lint import SECRET, lint
 from tools.outputs import HOW, images_without_words
 from tools.source import SourceError, files, front_matter, load_checks, notebook, read_page, to_bytes, units
@@ -339,7 +339,9 @@ def execute(nb: nbformat.NotebookNode, root: Path, unit: str) -> nbformat.Notebo
             on_cell_start=lambda cell, cell_index: running.__setitem__(0, cell_index),
         )
         try:
-            client.execute(env={**os.environ, "COURSE_STATIC": "1", "COURSE_HOME": folder}, cleanup_kc=True)
+            paths = os.pathsep.join([str(LIBRARY), *filter(None, [os.environ.get("PYTHONPATH")])])  # as here
+            env = {**os.environ, "COURSE_STATIC": "1", "COURSE_HOME": folder, "PYTHONPATH": paths}
+            client.execute(env=env, cleanup_kc=True)
         except (CellExecutionError, CellControlSignal, DeadKernelError) as error:
             said = str(getattr(error, "evalue", error)).strip().splitlines() or [""]
             kind = getattr(error, "ename", type(error).__name__)

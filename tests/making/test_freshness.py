@@ -34,7 +34,7 @@ DECIDES = {
     "code of the lesson": lambda toy: toy.edit("lesson.md", "2 + 2", "2 + 3"),
     "cards": lambda toy: toy.edit("cards.toml", "How many?", "How much?"),
     "truths": lambda toy: toy.edit("truths.py", "2.0", "3.0"),
-    "claims": lambda toy: toy.edit("claims.py", "None", "True"),
+    "claims": lambda toy: toy.edit("claims.py", "holds", "fails"),
     "an experiment": add_experiment,
     "code in the notebook": lambda toy: edit_notebook(toy.notebook, lambda cell: cell.update(source="1 + 1")),
     "no outputs": lambda toy: edit_notebook(toy.notebook, lambda cell: cell.update(execution_count=None)),
