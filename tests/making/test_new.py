@@ -1,12 +1,16 @@
 """`course new` makes a unit that lints, builds and passes the tests of all units as it is."""
 
+import dataclasses
 import os
+import random
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
 
+from course_lib.teaching.checks.check import Check, faults
 from tools.build import ROOT, main
 from tools.new import new
 
@@ -69,3 +73,15 @@ def test_names_that_cannot_be(toy, refuses, unit, title, says):
     before = sorted(toy.root.rglob("*"))
     refuses(lambda: new(toy.root, unit, title), [says])
     assert sorted(toy.root.rglob("*")) == before
+
+
+def test_contributing_says_every_field_of_a_check_and_its_example_is_sound():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text[text.index("### A check") : text.index("## Change or add an explorer")]
+    rows = "\n".join(line.split("|")[1] for line in section.splitlines() if line.startswith("| "))
+    assert [field.name for field in dataclasses.fields(Check) if f"`{field.name}`" not in rows] == []
+    names = {}
+    exec(re.search(r"```python\n(.*?)```", section, re.DOTALL)[1], names)
+    (check,) = names["CHECKS"]
+    assert faults(dataclasses.replace(check, messages={"upside down": "Upside down."})) == []
+    assert check.draw(random.Random(1)) != check.draw(random.Random(2))
