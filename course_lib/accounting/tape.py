@@ -6,59 +6,16 @@ what the op saved, and turns the gradient of its output into those of its input 
 
 from collections import namedtuple
 
-from course_lib.accounting import models, units
+from course_lib.accounting import units
 from course_lib.accounting.convnet import pair
-
-SYMBOLS = {
-    "B": "sequences or images in the batch",
-    "T": "tokens in a sequence; for an image, its patches and the class token",
-    "R": "all layers but one",
-    "g": "key heads",
-    **models.SYMBOLS,
-}
-
-
-class Amount:
-    """Bytes as a sum of products. terms: letters of a product ("BTd") -> its factor; value: what they come to."""
-
-    __slots__ = ("terms", "value")
-
-    def __init__(self, value: int = 0, terms: dict[str, int] | None = None):
-        self.value, self.terms = value, terms or {}
-
-    def __add__(self, other):
-        terms = dict(self.terms)
-        for letters, factor in other.terms.items():
-            terms[letters] = terms.get(letters, 0) + factor
-        return Amount(self.value + other.value, terms)
-
-    def __sub__(self, other):
-        return self + Amount(-other.value, {letters: -factor for letters, factor in other.terms.items()})
-
-    def per(self, letter: str, number: int):
-        """This amount `number` times; `letter` stands for the number."""
-        return Amount(self.value * number, {letter + letters: factor for letters, factor in self.terms.items()})
-
-    def __str__(self):
-        return " + ".join("·".join((str(factor), *letters)) for letters, factor in self.terms.items() if factor)
-
-
-NOTHING = Amount()
+from course_lib.accounting.quantity import NOTHING, Quantity, product, symbol, total
 
 # saved: part -> what is freed once the backward of the op has run. extra: what that backward needs on top, at most.
 # change: of the gradients of activations that are alive, from before to after. grads: gradients of weights it leaves.
 Op = namedtuple("Op", "saved extra change grads", defaults=({}, NOTHING, NOTHING, NOTHING))
 
 
-def total(amounts) -> Amount:
-    """The sum of `amounts`."""
-    result = NOTHING
-    for amount in amounts:
-        result += amount
-    return result
-
-
-def by_part(ops) -> dict[str, Amount]:
+def by_part(ops) -> dict[str, Quantity]:
     """Part -> what the ops save, in the order of the forward pass."""
     parts = {}
     for op in reversed(ops):
@@ -67,7 +24,7 @@ def by_part(ops) -> dict[str, Amount]:
     return parts
 
 
-def largest_instant(ops, grads=NOTHING, alive=NOTHING) -> tuple[Amount, Amount, Amount]:
+def largest_instant(ops, grads=NOTHING, alive=NOTHING) -> tuple[Quantity, Quantity, Quantity]:
     """The backward of `ops` at its largest: (still saved by them, gradients of weights, all other temporaries).
 
     grads, alive: gradients of weights and of activations that exist before the first op.
@@ -90,14 +47,14 @@ class Tape:
     """The ops of one training step of `model`, those of the head first, as the backward pass meets them.
 
     values: what each letter stands for. head, final_norm, layer, embedding: lists of `Op`. unsaved, in_core: what a
-    block's forward pass holds beside all that it saves, at its end and inside attention. kept: part -> Amount that
+    block's forward pass holds beside all that it saves, at its end and inside attention. kept: part -> Quantity that
     lives until the blocks are through. logits, inputs: what the caller holds. tensors: the parameter tensors in the
     model's order: those before the layers, of one layer, and after the layers. ValueError for a model that belongs to
     none of the described families.
     """
 
     def __init__(self, model, batch, seq, image, precision, attention, recompute):
-        self.vision = isinstance(model, models.VisionTransformer)
+        self.vision = model.reads_images
         _refuse_other_families(model)
         self.rotary = not self.vision and model.positions == "rotary"  # the family of Llama
         self.model, self.attention, self.recompute = model, attention, recompute
@@ -121,15 +78,9 @@ class Tape:
             self.logits, self.inputs = self.size(self.m, "BTV"), self.size(16, "BT")
         self.tensors = self._tensors()
 
-    def size(self, factor: int, *products: str) -> Amount:
+    def size(self, factor: int, *products: str) -> Quantity:
         """factor · (the sum of the products of letters)."""
-        result = NOTHING
-        for letters in products:
-            value = factor
-            for letter in letters:
-                value *= self.values[letter]
-            result += Amount(value, {"".join(sorted(letters)): factor})
-        return result
+        return total(product(factor, *(self.values[letter] for letter in sorted(letters))) for letters in products)
 
     def op(self, saved=None, **amounts) -> None:
         self.ops.append(Op(saved or {}, **amounts))
@@ -214,7 +165,7 @@ class Tape:
         later = total(amount for op in self.ops[: self.core_at] for amount in op.saved.values())
         self.in_core = self._copies() - later
         if self.recompute == "full":  # before its backward, a block runs forward again
-            rebuilt = {part: NOTHING - amount for part, amount in by_part(self.ops).items() if part != "checkpoint"}
+            rebuilt = {part: -amount for part, amount in by_part(self.ops).items() if part != "checkpoint"}
             self.ops[:0] = [Op(rebuilt), Op(extra=self.unsaved), Op(extra=self.in_core)]
 
     def _mlp(self) -> None:
@@ -243,7 +194,7 @@ class Tape:
         start = self.core_at = len(self.ops)
         self._scores() if math else self._fused_scores()
         if self.recompute == "selective":
-            rebuilt = {part: NOTHING - amount for part, amount in by_part(self.ops[start:]).items()}
+            rebuilt = {part: -amount for part, amount in by_part(self.ops[start:]).items()}
             self.ops.insert(start, Op(rebuilt))
             rotated = self.s if self.rotary else m  # rotation is in the stream's precision
             self.op({"attention.scores": size(rotated, "BTq", "BTk"), "attention.values": size(m, "BTk")})
@@ -287,10 +238,10 @@ class Tape:
         self.op({"attention.scores": operand + keys}, extra=both, change=both - size(m, "BTTh"))
         used = size(m, "BTq", "BTq", "BTq")
         narrow = size(self.m, "BTq", "BTk", "BTk")  # the gradients of k and v add up over the heads that they serve
-        if used.value != narrow.value:
+        if used != narrow:
             self.op(extra=narrow, change=narrow - used)
 
-    def _kept_keys_and_values(self, m) -> tuple[Amount, Amount]:
+    def _kept_keys_and_values(self, m) -> tuple[Quantity, Quantity]:
         """Storages of the keys and values that the products keep: copies, or views where one sequence needs no copy."""
         size, copy = self.size, self.size(m, "BTq")
         if self.values["B"] > 1:
@@ -362,7 +313,7 @@ class Tape:
         copies = size(self.m, "BPd") + kernel
         self.op(saved, extra=copies, change=NOTHING - stream, grads=size(self.w, "cdpp", "d"))
 
-    def _unsaved(self) -> Amount:
+    def _unsaved(self) -> Quantity:
         """What autocast saves in another precision only, and the sum that ends a block that does not stop early."""
         if not self.cast:
             return NOTHING
@@ -370,7 +321,7 @@ class Tape:
         weights = self.rotary and self.attention == "eager" and self.model.dropout
         return stream + self.size(4, "BTTh") if weights else stream
 
-    def _copies(self) -> Amount:
+    def _copies(self) -> Quantity:
         """What the forward pass of attention holds beside what it saves, where the scores are written out."""
         size, m = self.size, self.m
         eager = self.attention == "eager"
@@ -392,16 +343,16 @@ class Tape:
                 held += size(m, "BTd")
         return held
 
-    def _kept(self) -> dict[str, Amount]:
+    def _kept(self) -> dict[str, Quantity]:
         kept = {"attention.rotary": self.size(2 * self.s, "Tw")} if self.rotary else {}
         if self.recompute != "none" and self.attention == "eager" and not self.vision:
             kept["attention.mask"] = self.size(self.s, "BTT")
         return kept
 
-    def _tensors(self) -> tuple[list[Amount], list[Amount], list[Amount]]:
+    def _tensors(self) -> tuple[list[Quantity], list[Quantity], list[Quantity]]:
         model, size, w = self.model, self.size, self.w
 
-        def matrix(inputs, outputs, bias) -> list[Amount]:
+        def matrix(inputs, outputs, bias) -> list[Quantity]:
             weight = size(w, *(inputs + letter for letter in outputs))
             return [weight, size(w, *outputs)] if bias else [weight]
 
@@ -431,47 +382,27 @@ _ACTIVATION = {
 
 def _refuse_other_families(model) -> None:
     """ValueError for what is not built as GPT-2, Llama or ViT in transformers."""
-    served = "This serves decoders built as GPT-2 or as Llama (Mistral, Qwen 2, Qwen 3 too), and VisionTransformers"
-    if isinstance(model, models.VisionTransformer):
-        return
-    if not isinstance(model, models.Transformer):
-        raise ValueError(f"model={units.shortly(model)}: what autograd saves for it is not described. {served}.")
-    same = (model.experts, model.block_norms, model.head_bias, model.position_offset) == (1, 2, False, 0)
-    as_llama = (model.norm, model.positions, model.gated_mlp, model.activation) == ("rmsnorm", "rotary", True, "silu")
-    as_gpt2 = (model.norm, model.positions, model.gated_mlp) == ("layernorm", "learned", False)
-    as_gpt2 = as_gpt2 and model.q_width == model.kv_width == model.d_model and not model.qk_norm
-    if not (same and (as_llama or as_gpt2)):
+    if not getattr(model, "_style", ""):
         raise ValueError(
-            f"model={model.name!r}: what autograd saves depends on how a model is written, and this one is not "
-            f"described. {served}. convention='megatron' gives Korthikanti's formula."
+            f"model={units.shortly(model)}: what autograd saves depends on how a model is written, and this one is not "
+            "described. This serves decoders built as GPT-2 or as Llama (Mistral, Qwen 2, Qwen 3 too), and "
+            "VisionTransformers. convention='megatron' gives Korthikanti's formula."
         )
 
 
-def _values(model, batch, seq, image) -> dict[str, int]:
-    """The number that each letter stands for."""
-    values = {
-        "B": units.count(batch, "batch"),
-        "R": model.layers - 1,
-        "g": model.kv_heads or model.heads,
-        **model.sizes(),
-    }
-    if isinstance(model, models.VisionTransformer):
-        if seq is not None:
-            raise ValueError(f"seq={seq!r}: {model.name} takes images, whose size says how many tokens they have.")
-        if image is not None and pair(image, "image") != pair(model.image, "image"):
-            raise ValueError(
-                f"image={image!r} is not the {model.image!r} that {model.name} has positions for. Try "
-                "dataclasses.replace(model, image=...)."
-            )
-        return values | {"T": model.tokens}
-    if image is not None:
-        raise ValueError(f"image={image!r}: {model.name} takes sequences of tokens; give seq=.")
-    return values | {"T": sequence(model, seq)}
-
-
-def sequence(model, seq) -> int:
-    """Tokens of a sequence: `seq`, or the model's context; ValueError beyond the last learned position."""
-    seq = model.context if seq is None else units.count(seq, "seq")
-    if model.positions == "learned" and seq > model.context:
-        raise ValueError(f"seq={seq} is longer than context={model.context}: {model.name} has no position beyond it.")
-    return seq
+def _values(model, batch, seq, image) -> dict[str, Quantity]:
+    """The symbol of each letter."""
+    if image is not None and model.reads_images and pair(image, "image") != pair(model.image, "image"):
+        raise ValueError(
+            f"image={image!r} is not the {model.image!r} that {model.name} has positions for. Try "
+            "dataclasses.replace(model, image=...)."
+        )
+    x = model.inputs(batch, seq, image)
+    block, L = model.kinds[0][0], model.count
+    attention, mlp = (layer for layer in block.layers if layer.branch)
+    before, _, after = model.parts
+    values = {"B": x.B, "T": x.T, "L": L, "R": symbol("R", L - 1, "all layers but one")}
+    values |= {"d": attention.d, "h": attention.h, "g": attention.g, "w": attention.w, "f": mlp.f}
+    values |= {"q": attention._q, "k": attention._k, "P": x.image}
+    ends = {name: value for layer in (*before, *after) for name, value in vars(layer).items() if len(name) == 1}
+    return ends | values | {"C": symbol("C", model.context, "context")}

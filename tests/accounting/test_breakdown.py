@@ -3,7 +3,6 @@
 import copy
 import json
 import pickle
-import re
 
 import pytest
 
@@ -111,32 +110,6 @@ def test_pickle_and_json(small):
     assert told["unit"] == "FLOP"
     assert told["parts"]["attention"]["parts"] == {"qkv": 30, "out": 10}
     assert told["omitted"] == ["Softmax."]
-
-
-EXPLAINED = {
-    "forward": flops.forward(models.load("gpt2"), batch=3, seq=17),
-    "causal": flops.forward(models.load("llama3-8b"), batch=3, seq=17, causal=True),
-    "extras": flops.forward(models.load("qwen3-0.6b"), batch=3, seq=17, extras=True),
-    "mixture": flops.forward(models.load("mixtral-8x7b"), batch=3, seq=17, extras=True),
-    "training": flops.training_step(models.load("gpt2"), 3, 17, recompute="selective"),
-    "sum": flops.forward(models.load("gpt2"), seq=5) + 2 * flops.forward(models.load("llama2-7b"), seq=6),
-    **{f"parameters-{name}": models.load(name).parameters() for name in models.names()},
-    "parameters-active": models.load("mixtral-8x7b").parameters(active=True),
-}
-
-
-@pytest.mark.parametrize("key", EXPLAINED)
-def test_the_numbers_of_an_explanation_evaluate_to_the_parts(key):
-    """Each formula, with its numbers put in, is arithmetic: evaluated here on its own, it must give the part."""
-    breakdown = EXPLAINED[key]
-    text = breakdown.explain()
-    for name, value in breakdown.flat():
-        line = re.search(rf"^{re.escape(name)} = (.*) = ([\d,]+) \w+$", text, re.MULTILINE)
-        assert int(line[2].replace(",", "")) == value
-        # "[symbols = numbers] + [symbols = numbers]": keep the numbers
-        numbers = re.sub(r"(^|\[)[^\[=]* = ", r"\1", line[1]).replace("[", "(").replace("]", ")").replace("·", "*")
-        assert eval(numbers, {"__builtins__": {}}) == value
-    assert f"total = {breakdown.total:,}" in text
 
 
 def test_explanation_says_what_the_symbols_mean_and_what_is_left_out():
