@@ -7,8 +7,10 @@ of Korthikanti et al., "Reducing Activation Recomputation in Large Transformer M
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from course_lib.accounting import hardware, models, tape, units
+from course_lib.accounting import hardware, models, units
 from course_lib.accounting.breakdown import Breakdown
+from course_lib.accounting.convnet import pair
+from course_lib.accounting.layers import tape
 from course_lib.accounting.quantity import NOTHING, Quantity, symbol, total
 from course_lib.accounting.units import FrozenDict
 
@@ -42,15 +44,10 @@ def activations(
     model = models.resolve(model)
     if convention == "megatron":
         return _megatron(model, batch, seq, image, precision, attention, recompute)
-    step = _tape(model, batch, seq, image, "fp32" if precision is None else precision, attention, recompute)
-    layer = _live(tape.by_part(step.layer))
-    terms = {name: [step.values["L"] * amount] for name, amount in layer.items()}
-    outside = [step.kept, *(tape.by_part(ops) for ops in (step.embedding, step.final_norm, step.head))]
-    for name, amount in (item for parts in outside for item in _live(parts).items()):
-        terms.setdefault(name, []).append(amount)
-    views = {"layer": Breakdown.from_terms("B", layer)}
-    terms = {name: total(amounts) for name, amounts in terms.items()}
-    return Breakdown.from_terms("B", terms, assumptions=_assumptions(step), omitted=_UNSAVED, views=views)
+    x = _inputs(model, batch, seq, image, "fp32" if precision is None else precision, attention, recompute)
+    return model.breakdown(
+        "B", lambda layer: _live(layer.saved(x)), assumptions=_assumptions(model, x), omitted=_UNSAVED
+    )
 
 
 _UNSAVED = (
@@ -59,32 +56,39 @@ _UNSAVED = (
 )
 
 
-def _assumptions(step, foreach=False) -> tuple[str, ...]:
+def _assumptions(model, x, foreach=False) -> tuple[str, ...]:
+    dropout = getattr(model, "dropout", 0.0)
     said = ["The model as written in transformers 5.23, on the CPU of PyTorch 2.13, with labels and no attention mask."]
-    if not step.vision:
+    if not model.reads_images:
         said.append("No KV cache: use_cache=False.")
-    if step.cast:
+    if x.cast:
         said.append("Autocast keeps the copies of the weights that the backward pass multiplies with.")
-    if step.model.dropout:
+    if dropout:
         said.append("A dropout mask takes as many bytes as the numbers that it masks; on a GPU it takes one.")
-        if step.attention == "sdpa":
+        if x.attention == "sdpa":
             said.append(
                 "With dropout, the CPU's scaled_dot_product_attention keeps scores as eager attention does, in fp32."
             )
     else:
         said.append("No dropout: the model has none; those of the catalogue never do, whatever they were trained with.")
-    if step.attention == "sdpa" and not step.model.dropout:
-        said.append("scaled_dot_product_attention runs its fused kernel, with is_causal for a decoder.")
+        if x.attention == "sdpa":
+            said.append("scaled_dot_product_attention runs its fused kernel, with is_causal for a decoder.")
     if foreach:
         said.append("A multi-tensor optimizer, as measured on the CPU: all its temporaries exist at once.")
     return tuple(said)
 
 
-def _tape(model, batch, seq, image, precision, attention, recompute) -> tape.Tape:
+def _inputs(model, batch, seq, image, precision, attention, recompute):
+    """What the layers are asked about; ValueError for images that the model has no positions for."""
     units.choice(precision, "precision", _PRECISIONS)
     units.choice(attention, "attention", _ATTENTION)
     units.choice(recompute, "recompute", _RECOMPUTE)
-    return tape.Tape(models.resolve(model), batch, seq, image, precision, attention, recompute)
+    if image is not None and model.reads_images and pair(image, "image") != pair(model.image, "image"):
+        raise ValueError(
+            f"image={image!r} is not the {model.image!r} that {model.name} has positions for. Try "
+            "dataclasses.replace(model, image=...)."
+        )
+    return model.inputs(batch, seq, image, precision=precision, attention=attention, recompute=recompute)
 
 
 def _live(parts) -> dict:
@@ -186,11 +190,12 @@ def training_peak(
     Phases: loss_backward (loss and head), block_backward (with the forward pass of the last block), end_of_backward
     (the embedding) and optimizer.
     """
+    model = models.resolve(model)
     step, held, instants = _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach)
-    omitted = (*_BESIDE, *([_PATCH_SCRATCH] if step.vision else []))
+    omitted = (*_BESIDE, *([_PATCH_SCRATCH] if model.reads_images else []))
     if model.q_width > model.mlp_width:
         omitted += (_WIDE_ATTENTION,)
-    more = {"assumptions": _assumptions(step, foreach), "omitted": omitted}
+    more = {"assumptions": _assumptions(model, step.x, foreach), "omitted": omitted}
     phases = {}
     for name, (saved, gradients, temporaries) in instants.items():
         parts = held | {"activations": saved, "gradients": gradients, "temporaries": temporaries}
@@ -229,9 +234,11 @@ def _step(model, batch, seq, image, precision, attention, recompute, optimizer, 
     """(Tape of the step, what it holds from beginning to end, the largest instant of each phase)."""
     units.flag(foreach, "foreach")
     states = _OPTIMIZER_STATES[units.choice(optimizer, "optimizer", _OPTIMIZER_STATES)]
-    step = _tape(model, batch, seq, image, precision, attention, recompute)
+    model = models.resolve(model)
+    x = _inputs(model, batch, seq, image, precision, attention, recompute)
+    step = model.naming(lambda inputs: tape.Step(model, inputs))(x)
     before, layer, after = map(total, step.tensors)
-    weights = before + step.values["L"] * layer + after
+    weights = before + step.L * layer + after
     held = {
         "weights": weights,
         "optimizer_state": total([weights] * states),
@@ -245,16 +252,16 @@ def _instants(step, weights, optimizer, foreach) -> dict[str, tuple]:
     """Phase -> (activations still saved, gradients of weights, other temporaries) at its largest instant."""
     _, layer, _ = step.tensors
     one, outside = _saved(step.layer), _saved(step.embedding) + total(step.kept.values())
-    others = step.values["R"] * one
-    stream = step.size(step.s, "BTd")  # the gradient of the residual stream
+    others = step.R * one
+    stream = step.stream  # the gradient of the residual stream
     of_head = total(op.grads for op in step.head)
     of_norm = total(op.grads for op in step.final_norm)
     of_layer = total(layer)
 
     loss = tape.largest_instant(step.head)
     last = tape.largest_instant([*step.final_norm, *step.layer], of_head, stream)
-    first = tape.largest_instant(step.layer, of_head + of_norm + step.values["R"] * of_layer, stream)
-    end = tape.largest_instant(step.embedding, of_head + of_norm + step.values["L"] * of_layer, stream)
+    first = tape.largest_instant(step.layer, of_head + of_norm + step.R * of_layer, stream)
+    end = tape.largest_instant(step.embedding, of_head + of_norm + step.L * of_layer, stream)
     in_blocks = (
         (outside + others + last[0], *last[1:]),
         (outside + first[0], *first[1:]),

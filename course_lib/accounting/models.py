@@ -234,8 +234,8 @@ class Transformer(_Blocks):
 
     def stack(self):
         d, V = self._width, symbol("V", self.vocab, "vocabulary")
-        learned = self.positions == "learned"
-        embedding = Embedding(d=d, V=V, positions=self.context if learned else None, spare=self.position_offset)
+        learned, more = self.positions == "learned", {"dropout": self.dropout, "tied": self.tied_head}
+        embedding = Embedding(d=d, V=V, positions=self.context if learned else None, spare=self.position_offset, **more)
         before = [embedding] if learned else [embedding, Rotary(w=self.head_width)]
         return before, self._blocks(), [self._norm(), Head(d=d, V=V, tied=self.tied_head, bias=self.head_bias)]
 
@@ -322,7 +322,7 @@ class VisionTransformer(_Blocks):
 
     def stack(self):
         d = self._width
-        embedding = PatchEmbedding(d=d, p=self.patch, c=self.channels, P=self.patches())
+        embedding = PatchEmbedding(d=d, p=self.patch, c=self.channels, P=self.patches(), dropout=self.dropout)
         return [embedding], self._blocks(), [self._norm(), PooledHead(d=d, K=self.classes)]
 
     def _tokens(self, seq, image):

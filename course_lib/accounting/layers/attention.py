@@ -1,8 +1,9 @@
 """Attention: multi-head, grouped, windowed, and from a latent."""
 
-from course_lib.accounting.layers.base import Inputs, Layer
+from course_lib.accounting.layers import tape
+from course_lib.accounting.layers.base import Inputs, Layer, matrix
 from course_lib.accounting.layers.norm import EACH as NORM
-from course_lib.accounting.quantity import Quantity, ceil, smallest, symbol
+from course_lib.accounting.quantity import Quantity, ceil, product, smallest, symbol
 
 
 def said_of_pairs(x: Inputs, window=None) -> tuple[str, ...]:
@@ -74,6 +75,16 @@ class Attention(Layer):
         if self.qk_norm:
             parts["norm"] = NORM[self.rms] * x.B * x.T * (self._q + self._k)
         return parts
+
+    def ops(self, x):
+        return tape.attention(self, x) if self.style else super().ops(x)
+
+    def tensors(self, each):
+        d, q, k = self.d, self._q, self._k
+        fused = [(q, k, k)] if self.style == "gpt2" else [(q,), (k,), (k,)]
+        made = [tensor for widths in fused for tensor in matrix(each, d, *widths, bias=self.qkv_bias)]
+        gains = [product(each, self.w)] * 2 if self.qk_norm else []
+        return made + matrix(each, q, d, bias=self.out_bias) + gains
 
     def cache(self, x):
         kept = x.T if self.window is None else smallest(x.T, self.window)

@@ -1,7 +1,8 @@
 """What every layer says, and blocks of layers."""
 
 from course_lib.accounting import units
-from course_lib.accounting.quantity import Quantity, symbol, total
+from course_lib.accounting.layers import tape
+from course_lib.accounting.quantity import Quantity, product, symbol, total
 
 WIDTH = {"d": "model width"}
 
@@ -23,6 +24,10 @@ class Inputs:
         self.cast = precision == "amp-bf16"  # autocast copies inputs and weights of matrix products to bf16
         self.m = 4 if precision == "fp32" else 2
         self.s = self.w = 2 if precision == "bf16" else 4
+
+
+class UnsaidError(ValueError):
+    """A layer was asked what it does not say."""
 
 
 class Layer:
@@ -53,10 +58,8 @@ class Layer:
     >>> ends = [Embedding(d=768, V=50288)], [Norm(d=768, rms=True), Head(d=768, V=50288, tied=True)]
     >>> mamba = models.Model("mamba2-130m", ends[0], [block] * 24, ends[1])
     >>> int(mamba.parameters()), int(flops.forward(mamba, batch=2, seq=1000))
-    (128989632, 597012971520)
-    >>> mamba.parameters().explain().splitlines()[1]
-    'mixer = L·(d·(i + i + 2·s + h) + 5·(i + 2·s) + 3·h + i + i·d) = 24·(768·(1536 + 1536 + 2·128 + 24) + 5·(1536 + 2·128) + 3·24 + 1536 + 1536·768) = 90,358,656 parameters'
-    """  # noqa: E501  (a line of output cannot be broken)
+    (128989632, 670648074240)
+    """
 
     sizes: dict = {}
     backward = 2  # products of the backward pass for each of the forward pass; 1 where the input needs no gradient
@@ -101,7 +104,7 @@ class Layer:
         return type(self)(**{name: value for name, value in vars(self).items() if name[0] != "_"} | new)
 
     def _unsaid(self, what: str):
-        raise ValueError(f"{type(self).__name__} does not say {what}, so this is not known of a model that has it.")
+        raise UnsaidError(f"{type(self).__name__} does not say {what}.")
 
     def parameters(self, active: bool = False) -> dict[str, Quantity]:
         """Trainable parameters; active: those that one token meets."""
@@ -133,7 +136,23 @@ class Layer:
 
     def saved(self, x: Inputs) -> dict[str, Quantity]:
         """Bytes that autograd keeps of it from the forward to the backward pass."""
-        self._unsaid("what autograd saves for it: define saved(x)")
+        return tape.by_part(self.ops(x)) | self.kept(x)
+
+    def kept(self, x: Inputs) -> dict[str, Quantity]:
+        """Of these, what lives until all blocks are through."""
+        return {}
+
+    def ops(self, x: Inputs) -> list[tape.Op]:
+        """The ops of its backward pass, from which a peak follows, and what is saved."""
+        self._unsaid(
+            "what autograd saves for it: define saved(x), or ops(x) for a peak. It depends on how a model is written; "
+            "described are decoders built as GPT-2 or as Llama (Mistral, Qwen 2, Qwen 3 too), and VisionTransformers. "
+            "convention='megatron' gives Korthikanti's formula"
+        )
+
+    def tensors(self, each: int) -> list[Quantity]:
+        """Bytes of its parameter tensors, `each` bytes a number, in the order of the implementation."""
+        self._unsaid("what tensors its parameters are: define tensors(each)")
 
     def cache(self, x: Inputs) -> dict[str, Quantity]:
         """Numbers kept of T tokens of one sequence, for the next one."""
@@ -194,13 +213,21 @@ class Block(Layer):
         return self._sum(ask)
 
     def saved(self, x):
-        return self._sum(lambda layer: layer.saved(x))
+        if x.recompute == "full":  # its input, and nothing else
+            return {"checkpoint": product(x.s, x.B, x.T, next(layer.d for layer in self.layers if layer.branch))}
+        return added(layer.saved(x) for layer in self.layers)
 
     def cache(self, x):
         return self._sum(lambda layer: layer.cache(x))
 
     def shard(self, t, e=1):
         return Block(*(layer.shard(t, e) for layer in self.layers), label=self.label)
+
+
+def matrix(each, inputs, *outputs, bias) -> list[Quantity]:
+    """Bytes of a weight of `inputs` rows and so many columns as the outputs have together, and of its bias."""
+    weight = total(product(each, inputs, output) for output in outputs)
+    return [weight, total(product(each, output) for output in outputs)] if bias else [weight]
 
 
 def added(answers) -> dict[str, Quantity]:

@@ -1,25 +1,30 @@
 """What stands before and after the blocks: embeddings and heads."""
 
-from course_lib.accounting.layers.base import WIDTH, Layer, Plain
-from course_lib.accounting.quantity import ceil, symbol
+from course_lib.accounting.layers import tape
+from course_lib.accounting.layers.base import WIDTH, Layer, Plain, matrix
+from course_lib.accounting.quantity import ceil, product, symbol
 
 VOCABULARY = WIDTH | {"V": "vocabulary"}
 
 
 class Embedding(Plain):
-    """A row for each token; `positions` learned rows are added, and `spare` more that no position uses; and one of
-    `segments`."""
+    """A row for each token, to which a learned one for its position is added, if there are `positions` (and `spare`
+    rows that none of them uses), and one of `segments`. tied: the head has the same matrix.
+    """
 
     sizes = VOCABULARY
     positions = segments = None
     spare = 0
-    backward = 0
+    dropout, tied = 0.0, False
+
+    def __init__(self, **given):
+        super().__init__(**given)
+        self._C = None if self.positions is None else symbol("C", self.positions, "context")
 
     def parameters(self, active=False):
         parts = {"embedding.token": self.V * self.d}
         if self.positions is not None:
-            rows = symbol("C", self.positions, "context") + self.spare
-            parts["embedding.position"] = rows * self.d
+            parts["embedding.position"] = (self._C + self.spare) * self.d
         if self.segments is not None:
             parts["embedding.segment"] = symbol("s", self.segments, "segments") * self.d
         return parts
@@ -27,6 +32,21 @@ class Embedding(Plain):
     def extras(self, x):
         added = (self.positions is not None) + (self.segments is not None)
         return {"embedding": added * x.B * x.T * self.d} if added else {}
+
+    def ops(self, x):
+        return super().ops(x) if self.segments or self.spare else tape.embedding(self, x)
+
+    def kept(self, x):
+        masked = x.recompute != "none" and x.attention == "eager"
+        return {"attention.mask": product(x.s, x.B, x.T, x.T)} if masked else {}
+
+    def tensors(self, each):
+        positions = [] if self._C is None else [product(each, self._C, self.d)]
+        return [product(each, self.V, self.d), *positions]
+
+    def read(self, x):
+        """Bytes of its inputs, labels included."""
+        return product(16, x.B, x.T)
 
     def shard(self, t, e=1):
         return self.but(V=ceil(self.V, t))
@@ -36,6 +56,7 @@ class PatchEmbedding(Layer):
     """A convolution with bias makes patches tokens, a class token joins them, each has a learned position."""
 
     sizes = WIDTH | {"p": "side of a patch", "c": "channels of the image", "P": "patches of the image"}
+    dropout = 0.0
     backward = 1  # no gradient flows into the image
 
     def parameters(self, active=False):
@@ -49,6 +70,17 @@ class PatchEmbedding(Layer):
 
     def extras(self, x):
         return {"embedding.position": x.B * x.T * self.d}
+
+    def ops(self, x):
+        return tape.patches(self, x)
+
+    def tensors(self, each):
+        d, p = product(each, self.d), self.p
+        return [d, product(each, self.P + 1, self.d), product(each, self.c, self.d, p, p), d]
+
+    def read(self, x):
+        """Bytes of its inputs, labels included."""
+        return product(x.s, x.B, x.image, self.c, self.p, self.p) + 8 * x.B
 
 
 class Head(Layer):
@@ -73,6 +105,16 @@ class Head(Layer):
     def cache(self, x):
         return {}
 
+    def ops(self, x):
+        return super().ops(x) if self.bias else tape.language_head(self, x)
+
+    def logits(self, x):
+        """Bytes of what it makes."""
+        return product(x.m, x.B, x.T, self.V)
+
+    def tensors(self, each):
+        return [] if self.tied else [product(each, self.V, self.d)]
+
     shard = Embedding.shard
 
 
@@ -94,6 +136,16 @@ class PooledHead(Layer):
     def extras(self, x):
         return {"activation": x.B * self.K} if self.part == "pooler" else {}
 
+    def ops(self, x):
+        return super().ops(x) if self.part == "pooler" else tape.classifier(self, x)
+
+    def logits(self, x):
+        """Bytes of what it makes."""
+        return product(x.m, x.B, self.K)
+
+    def tensors(self, each):
+        return matrix(each, self.d, self.K, bias=True)
+
 
 class Rotary(Plain):
     """Cosines and sines of the positions, which all blocks share."""
@@ -104,3 +156,12 @@ class Rotary(Plain):
         return {}
 
     extras = Plain.flops
+
+    def ops(self, x):
+        return []
+
+    def tensors(self, each):
+        return []
+
+    def kept(self, x):
+        return {"attention.rotary": product(2 * x.s, x.T, self.w)}

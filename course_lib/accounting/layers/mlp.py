@@ -1,7 +1,8 @@
 """MLPs: plain, gated, and mixtures of experts."""
 
 from course_lib.accounting import units
-from course_lib.accounting.layers.base import Layer
+from course_lib.accounting.layers import tape
+from course_lib.accounting.layers.base import Layer, matrix
 from course_lib.accounting.quantity import symbol
 
 # FLOP per element; exp, tanh, erf and a division count as 1
@@ -41,6 +42,13 @@ class MLP(Layer):
     def extras(self, x):
         return {"activation": (ACTIVATIONS[self.activation] + self.gated) * x.B * x.T * self.f}  # + the gate's product
 
+    def ops(self, x):
+        return tape.mlp(self, x) if self.style else super().ops(x)
+
+    def tensors(self, each):
+        up = matrix(each, self.d, self.f, bias=self.bias)
+        return up * (1 + self.gated) + matrix(each, self.f, self.d, bias=self.bias)
+
     def cache(self, x):
         return {}
 
@@ -70,6 +78,8 @@ class Mixture(MLP):
 
     def projections(self):
         return {}  # of which expert?
+
+    ops, tensors = Layer.ops, Layer.tensors
 
     def _parts(self, tokens, used, each):
         parts = {"router": tokens * self.d * self.E, "mlp" if self.held is None else "experts": tokens * used * each}

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from course_lib.accounting import units
 from course_lib.accounting.breakdown import Breakdown
-from course_lib.accounting.layers.base import Inputs, Layer, added
+from course_lib.accounting.layers.base import Inputs, Layer, UnsaidError, added
 from course_lib.accounting.quantity import LOW, Quantity, key, symbol, total
 
 _MANY = 8  # kinds of blocks whose sum is written out
@@ -77,6 +77,7 @@ class Stack:
         """What `ask` gets from every layer, added up; `more` as in Breakdown. Views: "layers" are the blocks alone,
         "layer" one of them where all answer the same, else each kind by its label.
         """
+        ask = self.naming(ask)
         passed = {name: more[name] for name in ("multiply_adds", "omitted") if name in more}
         answers = [ask(block) for block, _ in self.kinds]
         inside, views = self.over_blocks(answers) if answers else {}, {}
@@ -91,10 +92,21 @@ class Stack:
 
     def collect(self, ask, inside: dict[str, Quantity] | None = None) -> dict[str, Quantity]:
         """Part -> what `ask` gets from every layer, added up. inside: what is known of the blocks already."""
-        before, _, after = self.parts
+        ask, (before, _, after) = self.naming(ask), self.parts
         if inside is None and self.kinds:
             inside = self.over_blocks([ask(block) for block, _ in self.kinds])
         return added([*map(ask, before), inside or {}, *map(ask, after)])
+
+    def naming(self, ask: Callable) -> Callable:
+        """`ask`, whose refusal names this model."""
+
+        def asked(layer):
+            try:
+                return ask(layer)
+            except UnsaidError as refusal:
+                raise ValueError(f"model={units.shortly(self)}: {refusal}") from None
+
+        return asked
 
     def sentences(self, what: str, x: Inputs) -> tuple[str, ...]:
         """What the layers say under the name `what`, "assumes" or "omits", each once."""
