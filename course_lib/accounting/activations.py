@@ -330,3 +330,6 @@ def largest_batch(
     while (over := need(batch) - device.memory_capacity) > 0:
         batch -= -(-over // (need(batch) - need(batch - 1)))
     return batch
+
+
+units.teach(globals())

@@ -154,3 +154,6 @@ def _ones_below(n: int) -> int:
     """Ones among the binary digits of 0 to n − 1, summed over the places: 0, 1, 0, 1 … then 0, 0, 1, 1 … and so on."""
     places = ((1 << i, n % (2 << i)) for i in range(n.bit_length()))
     return sum((n - rest) // 2 + max(0, rest - half) for half, rest in places)
+
+
+units.teach(globals())

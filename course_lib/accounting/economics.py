@@ -271,3 +271,6 @@ def _saving_per_hour(spend_per_hour, saved, success) -> float:
 
 def _positive_fraction(value, name: str) -> float:
     return units.positive(units.fraction(value, name), name)
+
+
+units.teach(globals())

@@ -130,3 +130,6 @@ def _counted(model, x, ask, omitted, assumptions=(), multiply_adds=True) -> Brea
         omitted=(*omitted, *model.omits(x)),
         multiply_adds=multiply_adds,
     )
+
+
+units.teach(globals())

@@ -123,3 +123,6 @@ def speculative_speedup(*, acceptance, draft_tokens, cost_ratio) -> float:
     cost = units.fraction(cost_ratio, "cost_ratio")
     tokens = drafted + 1 if accepted == 1 else (1 - accepted ** (drafted + 1)) / (1 - accepted)
     return tokens / (drafted * cost + 1)
+
+
+units.teach(globals())

@@ -230,7 +230,7 @@ def kv_cache(model, batch=1, tokens=None, dtype="bf16", page_tokens=None) -> Bre
     if model.context is not None and length > model.context:
         import warnings  # only when there is something to say
 
-        warnings.warn(f"tokens={length} is beyond the context of {model.name}, {model.context} tokens.", stacklevel=2)
+        warnings.warn(f"tokens={length} is beyond the context of {model.name}, {model.context} tokens.", stacklevel=3)
     page = None if page_tokens is None else symbol("p", units.count(page_tokens, "page_tokens"), "tokens of a page")
     x = model.inputs(batch, length, page=page)
     dtype = precision.normalise(dtype)
@@ -252,3 +252,6 @@ def kv_cache(model, batch=1, tokens=None, dtype="bf16", page_tokens=None) -> Bre
         raise ValueError(f"model={units.shortly(model)}: its layers keep nothing for the next token.")
     terms = {name: precision.stored(x.B * part, dtype) for name, part in parts.items()}
     return Breakdown.from_terms("B", terms, assumptions=said)
+
+
+units.teach(globals())

@@ -458,3 +458,6 @@ def source(name: str) -> tuple[str, str]:
     """(title or url, date) of the configuration that the catalogue's entry was copied from."""
     title, date = _catalogue()[units.choice(name, "model", names())]["source"]
     return title, date
+
+
+units.teach(globals())

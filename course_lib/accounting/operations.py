@@ -62,3 +62,6 @@ def _pass(name: str, elements: int, dtype: str, reads: int = 1, work: int = 1) -
 
 def _norm(rows: int, d: int, dtype: str) -> roofline.Op:
     return roofline.Op("norm", flops.layer_norm(rows, d), precision.nbytes(2 * rows * d, dtype), dtype)
+
+
+units.teach(globals())

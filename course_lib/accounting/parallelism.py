@@ -340,3 +340,6 @@ def _micro(model, plan, batch, seq) -> int:
             "number of sequences of the whole step."
         )
     return batch // (plan.data * plan.microbatches) * seq
+
+
+units.teach(globals())

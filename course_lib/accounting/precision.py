@@ -193,3 +193,6 @@ def _floating(name: str) -> tuple[int, int, int, int, bool]:
 def _largest(name: str) -> float:
     fraction, _, top, lacking, _ = _FLOATS[name]
     return (2 - (1 + lacking) * 2.0**-fraction) * 2.0**top
+
+
+units.teach(globals())

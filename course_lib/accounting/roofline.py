@@ -222,3 +222,6 @@ def elementwise(elements, reads=1, writes=1, flops_per_element=1, dtype="fp32", 
     tensors = units.count(reads, "reads", minimum=0) + units.count(writes, "writes", minimum=0)
     work = elements * units.count(flops_per_element, "flops_per_element", minimum=0)
     return Op(name or f"elementwise {elements}", work, tensors * precision.nbytes(elements, dtype), dtype)
+
+
+units.teach(globals())

@@ -8,6 +8,7 @@ import pytest
 
 from course_lib.accounting import flops, models
 from course_lib.accounting.breakdown import Breakdown
+from course_lib.accounting.quantity import of
 
 
 @pytest.fixture
@@ -66,6 +67,27 @@ def test_addition_refuses_what_does_not_fit(small):
         small + 1
     with pytest.raises(ValueError, match=r"factor=1\.5"):
         small * 1.5
+
+
+def test_a_breakdown_over_a_number_or_its_like_is_a_plain_float(small):
+    assert small / 8 == 12.5
+    assert small / (2 * small) == 0.5
+    with pytest.raises(ValueError, match="Cannot divide FLOP by B"):
+        small / Breakdown.of("B", {"x": 1})
+    with pytest.raises(ValueError, match="divisor=0"):
+        small / 0
+
+
+def test_bytes_fit_a_device_or_do_not():
+    assert Breakdown.of("B", {"weights": 79_000_000_000}).fits("h100-sxm")
+    assert not Breakdown.of("B", {"weights": 90_000_000_000}).fits("h100-sxm")
+    with pytest.raises(ValueError, match="these are FLOP"):
+        Breakdown.of("FLOP", {"x": 1}).fits("h100-sxm")
+
+
+def test_a_name_is_a_part_or_holds_parts():
+    with pytest.raises(ValueError, match="'mlp' is a part and holds parts, shared"):
+        Breakdown.from_terms("B", {"mlp": of(5), "mlp.shared": of(7)})
 
 
 def test_macs_only_of_multiply_adds(small):

@@ -162,6 +162,13 @@ def test_state_of_zero_figure_1(stage, gigabytes):
     assert state * scale / 1e9 == pytest.approx(gigabytes, rel=0.02)
 
 
+def test_a_plan_says_whether_it_fits():
+    for plan, verdict in ((Plan(), "It does not fit"), (Plan(tensor=8), "It fits")):
+        held = parallelism.rank_memory("llama3-8b", plan, batch=1, seq=2048, device="h100-sxm")
+        assert held.assumptions[-1].startswith(verdict)
+        assert held.fits("h100-sxm") == (verdict == "It fits")
+
+
 # ---------------------------------------------------------------- traffic
 
 
