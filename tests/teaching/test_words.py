@@ -5,6 +5,7 @@ import itertools
 import re
 import string
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,12 @@ def test_a_module_without_a_file_beside_it(tmp_path):
 def trees(module: Path) -> list[ast.Module]:
     """The module that reads messages, and those that speak through it."""
     through = re.compile(rf"^from course_lib\.\S+\.{module.stem} import .*\bsay\b", re.MULTILINE)
-    return [ast.parse(text) for path, text in SOURCES.items() if path == module or through.search(text)]
+    return [parsed(path) for path, text in SOURCES.items() if path == module or through.search(text)]
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(SOURCES[path])
 
 
 def uses(tree: ast.Module):
@@ -111,9 +117,7 @@ def test_every_use_has_its_message_and_every_message_its_use(module):
     own, tables = trees(module), tomllib.loads(module.with_suffix(".toml").read_text())
     # what is said of states, kinds and outcomes has its names in other modules of the storey
     storey = [
-        ast.parse(text)
-        for path, text in SOURCES.items()
-        if path.parts[: len(ROOT.parts) + 2] == module.parts[: len(ROOT.parts) + 2]
+        parsed(path) for path in SOURCES if path.parts[: len(ROOT.parts) + 2] == module.parts[: len(ROOT.parts) + 2]
     ]
     names = own if "explorer" in module.stem else storey
     constants = {node.value for tree in names for node in ast.walk(tree) if isinstance(node, ast.Constant)} | CALCULATED
