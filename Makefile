@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+PARALLEL := --numprocesses=logical --maxprocesses=4 --dist=worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -28,12 +30,16 @@ lab: $(VENV)/lab.stamp  ## set up and open the course (ARGS=--no-browser passes 
 	-@$(BIN)/course doctor --if-stale
 	@$(BIN)/course lab -- $(ARGS)
 
+# What is timed runs alone and last; all else in parallel, a worker for each processor.
 test: $(VENV)/test.stamp  ## set up and run every test
 	-@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/course doctor --if-stale
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --nbval-lax tests notebooks $(ARGS)
+	@failed=0; export PATH="$(CURDIR)/$(BIN):$$PATH"; \
+	$(PYTEST) $(PARALLEL) tests $(ARGS) || failed=1; \
+	$(PYTEST) --nbval-lax notebooks $(ARGS) || failed=1; \
+	exit $$failed
 
 test-fast: $(VENV)/test.stamp  ## the tests that need no browser and run no notebook
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest tests -m 'not slow and not browser' $(ARGS)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PYTEST) $(PARALLEL) tests -m 'not slow and not browser' $(ARGS)
 
 build: $(VENV)/test.stamp  ## lessons/ -> notebooks/, solutions/, exercises/ (ALL=1 executes every unit again)
 	-@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/course doctor --if-stale

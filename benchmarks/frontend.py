@@ -118,7 +118,7 @@ def lab_page():
     """(tools, a running JupyterLab on a fresh learner's copy, a browser page)."""
     from playwright.sync_api import sync_playwright
 
-    from course_lib.teaching import my_course
+    from course_lib.teaching.lab import my_course
 
     tools = browser_tools()
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:

@@ -35,7 +35,7 @@ def f(n):
 
 
 def job(key: str, cell: str, *arguments):
-    from course_lib.grading.engine import Call, Job
+    from course_lib.grading.sandbox.engine import Call, Job
 
     return Job(key, (cell,), tuple(Call("f", {"args": [one]}) for one in arguments))
 
@@ -58,7 +58,7 @@ def seconds_of_a_job(engines: dict, rounds: int) -> dict[str, list[float]]:
 
 def engine_alone() -> None:
     """Cost of the sandbox, torch submissions per second, and how late a stuck one is ended."""
-    from course_lib.grading.engine import Engine, Limits
+    from course_lib.grading.sandbox.engine import Engine, Limits
 
     start = time.perf_counter()
     with contextlib.ExitStack() as stack:

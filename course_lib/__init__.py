@@ -1,7 +1,8 @@
 """Where Did the FLOPs Go?: the course's library.
 
-Four storeys, imports only go down: `grading` > `teaching` > `experiments` > `accounting`. The names below load on first
-use, so `import course_lib` costs next to nothing and the calculators work without torch, numpy or a notebook.
+Five storeys, imports only go down: `grading` > `teaching` > `experiments` > `figures` > `accounting`. The names below
+load on first use, so `import course_lib` costs next to nothing and the calculators work without torch, numpy or a
+notebook.
 """
 
 import importlib
@@ -10,13 +11,13 @@ __version__ = "0.1.0"
 
 # public name -> (module, attribute); attribute None means the module itself
 _PUBLIC = {
-    "card": ("course_lib.teaching.cards", "card"),
-    "check": ("course_lib.teaching.check", "check"),
-    "progress": ("course_lib.teaching.progress", "progress"),
+    "card": ("course_lib.teaching.cards.card", "card"),
+    "check": ("course_lib.teaching.checks.check", "check"),
+    "progress": ("course_lib.teaching.record.progress", "progress"),
     "explore": ("course_lib.teaching.explore", None),
     "experiments": ("course_lib.experiments", None),
-    "figures": ("course_lib.experiments.figure", None),
-    "verdicts": ("course_lib.teaching.docket", "verdicts"),
+    "figures": ("course_lib.figures", None),
+    "verdicts": ("course_lib.teaching.cards.docket", "verdicts"),
 }
 __all__ = [*_PUBLIC, "__version__"]
 

@@ -114,7 +114,7 @@ def _doctor(arguments) -> int:
 
 
 def _lab(arguments) -> int:
-    from course_lib.teaching import my_course
+    from course_lib.teaching.lab import my_course
 
     return my_course.main(arguments.arguments)
 
@@ -140,12 +140,12 @@ def _checkout(command: str):
 
 
 def _record(arguments) -> int:
-    from course_lib.experiments import recorder
+    from course_lib.experiments.recordings import taking
 
     if arguments.check:
-        print(recorder.check(arguments.check))
+        print(taking.check(arguments.check))
         return 0
-    path, complete = recorder.record(
+    path, complete = taking.record(
         on=arguments.on, only=arguments.only, out=arguments.out, quick=arguments.quick, apart=True
     )
     print(f"recorded in {path}")
@@ -153,8 +153,9 @@ def _record(arguments) -> int:
 
 
 def _progress(arguments) -> int:
-    from course_lib.teaching import exchange, my_course, progress
-    from course_lib.teaching.record import Record, find
+    from course_lib.teaching.lab import my_course
+    from course_lib.teaching.record import exchange, progress
+    from course_lib.teaching.record.record import Record, find
 
     start = None if find() else my_course.copy_folder()
     if find(start) is None:

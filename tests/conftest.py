@@ -21,6 +21,8 @@ def pytest_configure(config):
     config.pluginmanager.register(Tiers())
     settings.register_profile("course", deadline=None)  # a busy machine is no fault
     settings.load_profile("course")
+    if "PYTEST_XDIST_WORKER" in os.environ:  # before torch is imported, here and in kernels: one worker, one processor
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ["COURSE_STATIC"] = "1"
     os.environ["COURSE_HOME"] = tempfile.mkdtemp(prefix="course-home-")  # no test touches a learner's record
     if config.pluginmanager.hasplugin("nbval") and not config.option.nbval_sanitize_with:

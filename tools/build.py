@@ -23,7 +23,7 @@ from pathlib import Path
 
 import nbformat
 
-from course_lib.teaching.check import public_cases
+from course_lib.teaching.checks.check import public_cases
 from tools.lint import lint
 from tools.outputs import HOW, images_without_words
 from tools.source import files, folder_hash, load_checks, notebook, read_page, to_bytes, units

@@ -9,8 +9,8 @@ from pathlib import Path
 from IPython.core.inputtransformer2 import TransformerManager
 
 from course_lib.grading.leak import CANARY
-from course_lib.teaching.card_texts import Card, CardError, names, parse_card
-from course_lib.teaching.check import Check, faults
+from course_lib.teaching.cards.card_texts import Card, CardError, names, parse_card
+from course_lib.teaching.checks.check import Check, faults
 from tools.source import (
     EMPTY,
     NOTEBOOK_FILES,

@@ -14,8 +14,8 @@ import jupytext.myst
 import nbformat
 import yaml
 
-from course_lib.grading.task import read_checks
-from course_lib.teaching.check_words import WordsError
+from course_lib.grading.intake.task import read_checks
+from course_lib.teaching.checks.check_words import WordsError
 
 NOTEBOOK_FILES = ("lesson.md", "exercises.md")
 UNIT_FILES = (*NOTEBOOK_FILES, "cards.toml", "truths.py", "claims.py", "checks.py", "checks.toml", "teaching.md")

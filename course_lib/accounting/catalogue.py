@@ -1,6 +1,9 @@
 """Reading the catalogues that lie beside the modules."""
 
+from functools import cache
 
+
+@cache
 def read(name: str) -> dict:
     """The content of the TOML file `name` of this folder. (`importlib.resources` would cost more than the parsing.)"""
     import os

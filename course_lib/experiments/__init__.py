@@ -7,13 +7,13 @@
 Storey above `accounting`; torch is imported inside functions only.
 """
 
-from course_lib.experiments.comparison import Comparison
-from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.recording import load, recorded
+from course_lib.experiments.recordings.loading import load, recorded
+from course_lib.experiments.recordings.side_by_side import SideBySide
 from course_lib.experiments.registry import NAMES
-from course_lib.experiments.result import Column, Result
+from course_lib.experiments.running.errors import Unavailable
+from course_lib.experiments.running.result import Column, Result
 
-__all__ = ["Column", "Comparison", "Result", "Unavailable", "doctor", "here", "load", "names", "recorded", "run"]
+__all__ = ["Column", "Result", "SideBySide", "Unavailable", "doctor", "here", "load", "names", "recorded", "run"]
 
 
 def names() -> tuple[str, ...]:
@@ -30,8 +30,9 @@ def run(name: str, on: str = "auto", quick: bool = True) -> Result:
     needed), "auto" gives a recording, marked as `replayed`. Unavailable (a ValueError) without torch or
     CUDA where they are asked for, or with neither torch nor a recording.
     """
-    from course_lib.experiments import experiment, registry
-    from course_lib.experiments.progress import bar
+    from course_lib.experiments import registry
+    from course_lib.experiments.running import experiment
+    from course_lib.experiments.running.progress_bar import bar
 
     found = registry.get(name)
     if on == "auto" and recorded(name) and not _measurable(found):
@@ -41,7 +42,7 @@ def run(name: str, on: str = "auto", quick: bool = True) -> Result:
 
 def _measurable(found) -> bool:
     """Whether this machine can run an experiment: with torch, and with a GPU where it needs one."""
-    from course_lib.experiments import timing
+    from course_lib.experiments.running import timing
 
     return timing.has_torch() and not (found.gpu_only and timing.resolve_on("auto") == "cpu")
 
@@ -53,7 +54,8 @@ def here(on: str = "auto"):
     replays, else Unavailable.
     """
     from course_lib.accounting import hardware
-    from course_lib.experiments import profile, timing
+    from course_lib.experiments.profile import profile
+    from course_lib.experiments.running import timing
 
     if not timing.has_torch() and recorded("same_flops"):
         return hardware.measured(load("same_flops").device)
@@ -66,6 +68,6 @@ def doctor(refresh: bool = False):
     Reads the kept profile; measures (≤ 20 s) and keeps a new one where none fits this machine and torch, or with
     `refresh=True`.
     """
-    from course_lib.experiments import report
+    from course_lib.experiments.profile import doctor
 
-    return report.doctor(refresh)
+    return doctor.doctor(refresh)

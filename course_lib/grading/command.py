@@ -4,12 +4,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from course_lib.grading.roster import read_roster
+from course_lib.grading.intake.roster import read_roster
+from course_lib.grading.intake.task import Task
 from course_lib.grading.run import Course, units_in
 from course_lib.grading.run import grade as grade_all
 from course_lib.grading.seeds import new_key, read_key, write_key
-from course_lib.grading.task import Task
-from course_lib.grading.texts import say
+from course_lib.grading.wording import say
 
 
 def grade(

@@ -1,7 +1,7 @@
 """`course grade`: intake, sandbox, results, hand-over. Every student of the roster gets a row.
 
 What a student handed in is read each time, and run only if something has changed that its result depends on: the
-answers, the task with its checks, the course key, or this library. Results are kept as they come (`store`), so that an
+answers, the task with its checks, the course key, or this library. Results are kept as they come (`kept`), so that an
 interrupted run goes on where it was.
 """
 
@@ -13,17 +13,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from course_lib import teaching
-from course_lib.grading import book, intake, report
-from course_lib.grading.engine import Answered, Engine, Job
-from course_lib.grading.feedback import explained
-from course_lib.grading.intake import Held, Submission
-from course_lib.grading.roster import Student
-from course_lib.grading.scoring import calls_for, score
+from course_lib.grading.intake import intake
+from course_lib.grading.intake.intake import Held, Submission
+from course_lib.grading.intake.roster import Student
+from course_lib.grading.intake.task import Item, Task
+from course_lib.grading.results import book, pages
+from course_lib.grading.results.feedback import explained
+from course_lib.grading.results.kept import Store
+from course_lib.grading.results.scoring import calls_for, score
+from course_lib.grading.sandbox.engine import Answered, Engine, Job
 from course_lib.grading.seeds import exercise_seed
-from course_lib.grading.store import Store
-from course_lib.grading.task import Item, Task
-from course_lib.grading.texts import say
+from course_lib.grading.wording import say
+from course_lib.teaching import checks
 
 HIDDEN = 8
 """Hidden inputs that are drawn for each group of each check."""
@@ -79,7 +80,7 @@ def grade(course: Course, tasks: Sequence[Task], roster: Sequence[Student], *, g
             if gradebook:
                 _hand_over(course, task, rows, store)
                 entries = book.entries(course.folder, task)
-            lines += report.write(course.folder / "grades" / task.unit, task, rows, entries, strangers)
+            lines += pages.write(course.folder / "grades" / task.unit, task, rows, entries, strangers)
     return lines
 
 
@@ -114,8 +115,8 @@ def _common_digest(key: bytes, task: Task) -> bytes:
     """Of all that every result of a task depends on: the task, the key, this library, the Python that runs it."""
     digest = hashlib.sha256(f"{task.digest} {platform.python_version()} {HIDDEN}".encode())
     digest.update(hmac.new(key, b"digest", hashlib.sha256).digest())
-    ours = [*Path(__file__).parent.glob("*.py"), *Path(teaching.__file__).parent.glob("check*.py")]
-    for path in sorted([*ours, Path(teaching.__file__).parent / "typed_number.py"]):
+    rooms = Path(__file__).parent, Path(checks.__file__).parent
+    for path in sorted(path for room in rooms for kind in ("*.py", "*.toml") for path in room.rglob(kind)):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.digest()
 
@@ -215,7 +216,7 @@ def _hand_over(course: Course, task: Task, rows: Sequence[Row], store: Store) ->
             continue
         marks[row.student.id] = digests
         same = {id for id, digest in digests.items() if old.get(id) == digest}
-        points = {item.grade_id: report.automatic(task, item, row) for item in task.items}
+        points = {item.grade_id: pages.automatic(task, item, row) for item in task.items}
         graded.append(book.HandOver(row.student.id, points, same, _notebook(task, row), date))
     book.hand_over(course.folder, task, [row.student for row in rows], graded)
     store.mark_handed_over(task.unit, marks)
@@ -225,7 +226,7 @@ def _item_digests(task: Task, row: Row, date) -> dict[str, str]:
     """A digest of each item's answer and points, and under "" one of the whole hand-over."""
     digests = {}
     for item in task.items:
-        content = json.dumps([row.submission.answers[item.answer], report.automatic(task, item, row)])
+        content = json.dumps([row.submission.answers[item.answer], pages.automatic(task, item, row)])
         digests[item.grade_id] = hashlib.sha256(content.encode()).hexdigest()
     digests[""] = hashlib.sha256(f"{row.digest} {date}".encode()).hexdigest()
     return digests
@@ -239,7 +240,7 @@ def _notebook(task: Task, row: Row) -> dict:
     for item in task.items:
         if item.check:
             scored = row.result["scored"][item.column]
-            data = {"text/plain": f"{scored['points']:g}", "text/html": report.as_html(explained(item, scored))}
+            data = {"text/plain": f"{scored['points']:g}", "text/html": pages.as_html(explained(item, scored))}
             output = {"output_type": "execute_result", "execution_count": 1, "data": data, "metadata": {}}
             notebook["cells"][item.index] |= {"outputs": [output], "execution_count": 1}
     return notebook

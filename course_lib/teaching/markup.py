@@ -2,7 +2,6 @@
 
 import html
 import re
-from collections.abc import Iterable, Sequence
 
 
 def markdown(text: str) -> str:
@@ -19,28 +18,6 @@ def markdown(text: str) -> str:
 def plain(text: str) -> str:
     """Markdown as the words alone, on one line: for labels that cannot hold markup."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", "", markdown(text))).split())
-
-
-def table(headers: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
-    """An HTML table of texts; the first cell of a row is its header."""
-    head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in headers)
-    body = "".join(
-        f'<tr><th scope="row">{html.escape(first)}</th>'
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in rest)
-        + "</tr>"
-        for first, *rest in rows
-    )
-    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def text_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The same table in columns of characters."""
-    lines = [list(headers), *map(list, rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
 
 
 def number(value: float) -> str:

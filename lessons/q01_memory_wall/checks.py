@@ -2,7 +2,7 @@
 
 from math import ceil
 
-from course_lib.teaching.check import EXACT, Check
+from course_lib.teaching.checks.check import EXACT, Check
 
 # ---- q01.checkpoint ------------------------------------------------------------------------------
 

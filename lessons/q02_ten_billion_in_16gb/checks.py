@@ -1,6 +1,6 @@
 """Checks of the exercises of Q2: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
 
-from course_lib.teaching.check import Check, Close
+from course_lib.teaching.checks.check import Check, Close
 
 # ---- q02.bytes-per-parameter ---------------------------------------------------------------------
 

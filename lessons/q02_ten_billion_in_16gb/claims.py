@@ -1,8 +1,8 @@
 """Claims on trial in Q2: each function decides one claim by computing it and returns the verdict with its numbers."""
 
 from course_lib.accounting import hardware, memory, models, parallelism, precision
-from course_lib.experiments import tiny_gpt
-from course_lib.teaching.verdict import Verdict
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.teaching.cards.verdict import Verdict
 
 SEVEN = 7_000_000_000  # parameters of the notes' case; its shape is that of Llama-2 7B
 TEN = 10_000_000_000

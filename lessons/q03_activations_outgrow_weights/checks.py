@@ -2,7 +2,7 @@
 
 from math import isqrt
 
-from course_lib.teaching.check import EXACT, Check
+from course_lib.teaching.checks.check import EXACT, Check
 
 # ---- q03.ledger ----------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Claims on trial in Q3: each function decides one claim by computing it and returns the verdict with its numbers."""
 
 from course_lib.accounting import flops, hardware, inference, memory, models
-from course_lib.teaching.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict
 
 BATCH, SEQ = 32, 2048  # the notes' case, on a model of their sizes
 NOTES = models.Transformer("7B of the notes", layers=32, d_model=4096, heads=32, vocab=32000, context=2048)
@@ -123,8 +123,9 @@ def _forward_only(layers: int) -> int:
     """Bytes that the forward pass of a small GPT-2 allocates at most, without gradients."""
     import torch
 
-    from course_lib.experiments import allocation, tiny_gpt
-    from course_lib.experiments.bench import Bench
+    from course_lib.experiments.nets import tiny_gpt
+    from course_lib.experiments.running import allocation
+    from course_lib.experiments.running.bench import Bench
 
     bench = Bench.on_device(torch, "cpu")
     model = tiny_gpt.describe(layers=layers, d_model=64, heads=4, vocab=128, context=64)

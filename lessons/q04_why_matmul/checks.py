@@ -3,7 +3,7 @@
 from fractions import Fraction
 from math import ceil, exp, sqrt
 
-from course_lib.teaching.check import EXACT, Check
+from course_lib.teaching.checks.check import EXACT, Check
 
 # ---- q04.tile-intensity --------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """The truth of each prediction card of Q4, computed when a learner reveals it."""
 
 from course_lib import experiments
-from course_lib.accounting import hardware, multiprocessors, roofline
+from course_lib.accounting import hardware, roofline
+from course_lib.accounting.hardware import multiprocessors
 
 H100 = "h100-sxm"
 RECORDED = "amd-epyc-2-cores"  # the processor on which this project recorded its experiments

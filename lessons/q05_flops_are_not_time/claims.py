@@ -4,8 +4,9 @@ from dataclasses import replace
 from math import ceil, sqrt
 
 from course_lib import experiments
-from course_lib.accounting import flops, hardware, models, multiprocessors, roofline
-from course_lib.teaching.verdict import Verdict
+from course_lib.accounting import flops, hardware, models, roofline
+from course_lib.accounting.hardware import multiprocessors
+from course_lib.teaching.cards.verdict import Verdict
 
 A100 = "a100-40-sxm"
 RECORDED = "amd-epyc-2-cores"  # the processor on which this project recorded its experiments

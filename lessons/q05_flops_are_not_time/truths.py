@@ -4,7 +4,7 @@ from math import log
 
 from course_lib import experiments
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments.timing import measure
+from course_lib.experiments.running.timing import measure
 
 WIDTH = 4096  # the layer that the lesson follows: Linear(4096 -> 4096)
 

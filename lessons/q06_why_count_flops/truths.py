@@ -20,8 +20,8 @@ def fused_attention() -> str:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    from course_lib.experiments import tiny_gpt
-    from course_lib.experiments.bench import Bench
+    from course_lib.experiments.nets import tiny_gpt
+    from course_lib.experiments.running.bench import Bench
 
     bench = Bench.on_device(torch, "cpu")
     small = tiny_gpt.describe(layers=2, d_model=256, heads=4, vocab=2048, context=256)

@@ -5,7 +5,7 @@ from math import log2
 
 from course_lib import experiments
 from course_lib.accounting import flops, hardware, models, roofline
-from course_lib.teaching.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict
 
 A100, H100 = "a100-40-sxm", "h100-sxm"
 EXPONENTIALS = 3.9e12  # a second on an H100 (Shah et al., "FlashAttention-3", arXiv:2407.08608, section 3.1)

@@ -4,8 +4,8 @@ from dataclasses import replace
 from math import isqrt, log
 
 from course_lib.accounting import flops, hardware, inference, models, roofline
-from course_lib.experiments.bench import Bench
-from course_lib.experiments.timing import measure
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.timing import measure
 
 H100 = "h100-sxm"
 NAMES = {"GPT-2 small": "gpt2", "Llama-3 8B": "llama3-8b", "GPT-2 XL": "gpt2-xl", "GPT-3 175B": "gpt3-175b"}

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from course_lib.accounting import flops, models, operations, roofline
 from course_lib.experiments.measurements import im2col
-from course_lib.teaching.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict
 
 A100 = "a100-40-sxm"
 BATCH = 32

@@ -1,6 +1,6 @@
 """Checks of the exercises of Q8+: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
 
-from course_lib.teaching.check import Check
+from course_lib.teaching.checks.check import Check
 
 # ---- q08plus.convention-error --------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib.accounting import flops, models, operations
-from course_lib.experiments import image_nets
-from course_lib.experiments.bench import Bench
+from course_lib.experiments.nets import image_nets
+from course_lib.experiments.running.bench import Bench
 
 IMAGE_MODELS = ("resnet-18", "resnet-50", "mobilenet-v2", "vit-ti16", "vit-b32")
 PRODUCTS = ("convolution", "linear", "embedding.patch", "attention", "mlp", "head")  # in the names of their parts

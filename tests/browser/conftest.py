@@ -19,7 +19,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course_lib.teaching import my_course
+from course_lib.teaching.lab import my_course
 
 ROOT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = ROOT / "test-screenshots"
@@ -53,9 +53,19 @@ def browser():
     with sync_playwright() as playwright:
         # Root in a container has no user namespaces; only our own server's pages are opened.
         flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        # No name but this machine's is found. (A route that blocks requests would switch the browser's cache off.)
+        flags.append("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
         chromium = playwright.chromium.launch(executable_path=executable, args=flags)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def context(browser):
+    """One profile of the browser for all pages, so that JupyterLab's own files are read and compiled once."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    yield context
+    context.close()
 
 
 # The contrast of every text in an element against what is behind it, as WCAG 2.2 defines it (disabled controls exempt).
@@ -122,7 +132,7 @@ def lab(browser, tmp_path_factory):
 def serve(folder: Path, own: Path):
     """Start JupyterLab as `course lab` does, with folders of its own for all that it would keep in the user's home."""
     token = secrets.token_hex(16)
-    args = ["--no-browser", "--allow-root", "--port=0", "--expose-app-in-browser", f"--IdentityProvider.token={token}"]
+    args = ["--no-browser", "--port=0", "--expose-app-in-browser", f"--IdentityProvider.token={token}"]
     command, environment = my_course.lab(folder, args)
     environment.pop("COURSE_STATIC", None)
     environment.pop("COURSE_HOME", None)
@@ -290,25 +300,22 @@ class Notebook:
 
 
 @pytest.fixture
-def open_notebook(lab, browser, request):
+def open_notebook(lab, context, request):
     """Open notebooks by path; at the end no page error, no widget error and no foreign request may have been seen."""
     (lab.folder / ".course" / "record.json").unlink(missing_ok=True)  # each test begins as a new learner
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    page = context.new_page()
     problems: list[str] = []
 
-    def guard(route):
-        if route.request.url.startswith((lab.url, "data:", "blob:")):
-            return route.continue_()
-        problems.append(f"foreign request: {route.request.url}")
-        return route.abort()
+    def watch(page):
+        page.on("request", lambda sent: problems.extend(foreign(sent.url, lab.url)))
+        page.on("websocket", lambda opened: problems.extend(foreign(opened.url, lab.url)))
+        page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
+        page.on(
+            "console",
+            lambda message: "Error displaying widget" in message.text and problems.append(f"console: {message.text}"),
+        )
 
-    context.route("**/*", guard)
-    page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
-    page.on(
-        "console",
-        lambda message: "Error displaying widget" in message.text and problems.append(f"console: {message.text}"),
-    )
+    context.on("page", watch)
+    page = context.new_page()
     yield lambda name: Notebook(lab, page, name)
     if "Error displaying widget" in page.content():
         problems.append("Error displaying widget")
@@ -317,10 +324,19 @@ def open_notebook(lab, browser, request):
         SCREENSHOTS.mkdir(exist_ok=True)
         name = re.sub(r"[^\w-]+", "_", request.node.name)
         page.screenshot(path=SCREENSHOTS / f"{name}.png")
+    if page.url.startswith(lab.url):
+        page.evaluate("localStorage.clear()")
+    for opened in context.pages:
+        opened.close()
+    context.remove_listener("page", watch)
     for session in lab.api("sessions"):
         lab.api(f"sessions/{session['id']}", "DELETE")
-    context.close()
     assert not problems, problems
+
+
+def foreign(url: str, own: str) -> list[str]:
+    """What is wrong with a request: it goes to another server than our own."""
+    return [] if url.startswith((own, own.replace("http", "ws", 1), "data:", "blob:")) else [f"foreign request: {url}"]
 
 
 TOYS = ROOT / "tests" / "teaching" / "toy_units"

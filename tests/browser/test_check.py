@@ -13,7 +13,7 @@ CELLS = (
     """
 import importlib, time
 from course_lib import check
-importlib.import_module("course_lib.teaching.check").SECONDS = 0.5""",
+importlib.import_module("course_lib.teaching.checks.check").SECONDS = 0.5""",
     """
 def right(m, k, n, bytes_per_element):
     return 2 * m * k * n / (bytes_per_element * (m * k + k * n + m * n))

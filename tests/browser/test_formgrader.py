@@ -12,10 +12,11 @@ import pytest
 
 pytest.importorskip("nbgrader")
 
-from course_lib.grading import book, command, run
-from course_lib.grading.engine import Engine, SandboxMissing
+from course_lib.grading import command, run
+from course_lib.grading.results import book
+from course_lib.grading.sandbox.engine import Engine, SandboxMissing
 from course_lib.grading.seeds import new_key, write_key
-from tests.grading.course.toy import RIGHT, UNIT, HandedIn, write_unit
+from tests.grading.toy import RIGHT, UNIT, HandedIn, write_unit
 
 from .conftest import ROOT, serve
 
@@ -63,10 +64,14 @@ def nbgrader(course, *arguments):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+# What formgrader itself waits for: its script ran, and has bound the boxes to the points and comments that it fetched.
+BOUND = "window.formgrader?.loaded && formgrader.grades.loaded && formgrader.comments.loaded"
+
+
 def points(page, cell: str, value: str, comment: str = ""):
     """Type points, and a comment, as a person does; wait until formgrader says that they are saved."""
+    page.wait_for_function(BOUND)
     box = page.locator(f"input#{cell}")
-    box.wait_for()
     with page.expect_response(lambda answer: "/api/grade/" in answer.url and answer.request.method == "PUT"):
         box.fill(value)
         box.press("Tab")

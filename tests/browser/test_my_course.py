@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from course_lib.teaching import my_course
+from course_lib.teaching.lab import my_course
 
 pytestmark = pytest.mark.browser
 
@@ -116,7 +116,7 @@ START = "notebooks/00_start_here.ipynb"
 def play(lab):
     """A record of a learner who has revealed all cards of the first lesson."""
     from course_lib.teaching import units
-    from course_lib.teaching.record import Record
+    from course_lib.teaching.record.record import Record
 
     record = Record(lab.folder / ".course" / "record.json")
     for number, (id, table) in enumerate(units.cards("q05_flops_are_not_time").items()):

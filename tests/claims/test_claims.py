@@ -6,9 +6,10 @@ existed and knows nothing of `claims.py`. A claim that is not in it fails here: 
 
 import pytest
 
-from course_lib.teaching import answer_html, answers, units
-from course_lib.teaching.card_texts import read_card
-from course_lib.teaching.docket import RULINGS, verdicts
+from course_lib.teaching import units
+from course_lib.teaching.cards import answer_html, answers
+from course_lib.teaching.cards.card_texts import read_card
+from course_lib.teaching.cards.docket import RULINGS, verdicts
 
 LEDGER = {
     "q01.s000-13": "fails",  # 256 KB a multiprocessor, 1 KB a thread; 4 cycles

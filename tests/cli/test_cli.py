@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from course_lib import cli, experiments
-from course_lib.experiments import profile, report
+from course_lib.experiments.profile import doctor, profile
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ def test_doctor_without_torch(monkeypatch, capsys):
     def gone():
         raise experiments.Unavailable("PyTorch is not installed.")
 
-    monkeypatch.setattr(report.timing, "need_torch", gone)
+    monkeypatch.setattr(doctor.timing, "need_torch", gone)
     assert cli.main(["doctor"]) == 2
     captured = capsys.readouterr()
     one_line(captured.err, "PyTorch is not installed.")
@@ -112,19 +112,19 @@ def test_an_edited_recording_is_refused(tmp_path, capsys):
 
 
 def test_record_hands_its_arguments_on(monkeypatch, capsys):
-    from course_lib.experiments import recorder
+    from course_lib.experiments.recordings import taking
 
     called = {}
-    monkeypatch.setattr(recorder, "record", lambda **given: called.update(given) or ("there.json", True))
+    monkeypatch.setattr(taking, "record", lambda **given: called.update(given) or ("there.json", True))
     assert cli.main(["record", "--on", "cpu", "--only", "same_flops", "--out", "there.json"]) == 0
     assert called == {"on": "cpu", "only": ["same_flops"], "out": "there.json", "quick": False, "apart": True}
     assert capsys.readouterr().out == "recorded in there.json\n"
-    monkeypatch.setattr(recorder, "record", lambda **_: ("there.json.partial", False))
+    monkeypatch.setattr(taking, "record", lambda **_: ("there.json.partial", False))
     assert cli.main(["record"]) == 130
 
 
 def test_lab_hands_its_arguments_on(monkeypatch):
-    from course_lib.teaching import my_course
+    from course_lib.teaching.lab import my_course
 
     called = []
     monkeypatch.setattr(my_course, "main", lambda arguments: called.append(list(arguments)) or 0)
@@ -154,7 +154,7 @@ def test_build_hands_its_options_and_its_exit_code_on(monkeypatch, root):
 @pytest.fixture
 def copy(monkeypatch, tmp_path):
     """A learner's copy with a record of one event, in a course whose current folder is elsewhere."""
-    from course_lib.teaching import my_course
+    from course_lib.teaching.lab import my_course
 
     folder = tmp_path / "my_course"
     (folder / ".course").mkdir(parents=True)
@@ -214,7 +214,7 @@ def test_a_missing_package_is_named(monkeypatch, capsys):
     def lab(_):
         raise ModuleNotFoundError("No module named 'jupyterlab'", name="jupyterlab")
 
-    from course_lib.teaching import my_course
+    from course_lib.teaching.lab import my_course
 
     monkeypatch.setattr(my_course, "main", lab)
     assert cli.main(["lab"]) == 2

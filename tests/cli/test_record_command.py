@@ -12,7 +12,10 @@ import pytest
 
 from course_lib import experiments
 from course_lib.accounting import hardware
-from course_lib.experiments import errors, experiment, machine, profile, recorder, recording, registry, result, timing
+from course_lib.experiments import registry
+from course_lib.experiments.profile import machine, profile
+from course_lib.experiments.recordings import loading, taking
+from course_lib.experiments.running import errors, experiment, result, timing
 from tests.experiments import example
 
 CHOSEN = ("same_flops", "ten_times_flops", "roofline_points", "hardware_friendly")
@@ -29,7 +32,7 @@ def folder(tmp_path, monkeypatch):
     """An empty folder of recordings."""
     place = tmp_path / "recordings"
     place.mkdir()
-    monkeypatch.setattr(recording, "folder", lambda: place)
+    monkeypatch.setattr(loading, "folder", lambda: place)
     return place
 
 
@@ -70,14 +73,14 @@ def test_an_experiment_that_fails_is_unavailable_with_its_reason(in_process, fol
         raise RuntimeError("no kernel image in /opt/some/where/lib.so\nfor this device")
 
     in_process(same_flops=good("same_flops"), ten_times_flops=one_case("ten_times_flops", observe=broken))
-    path, complete = recorder.record(on="cpu", only=["ten_times_flops", "same_flops"])
+    path, complete = taking.record(on="cpu", only=["ten_times_flops", "same_flops"])
     assert complete
     reason = "RuntimeError: no kernel image in lib.so for this device"
-    held = recording.read(path)
+    held = loading.read(path)
     assert list(held["results"]) == ["same_flops"]
     assert reason in held["unavailable"]["ten_times_flops"]
     assert f"ten_times_flops is unavailable: {held['unavailable']['ten_times_flops']}" in capsys.readouterr().err
-    assert reason in recorder.check(path).splitlines()[1]
+    assert reason in taking.check(path).splitlines()[1]
     assert experiments.recorded("ten_times_flops") == ()
     with pytest.raises(experiments.Unavailable, match=r"was not recorded on .*no kernel image"):
         experiments.load("ten_times_flops", held["device"]["id"])
@@ -93,8 +96,8 @@ def test_a_module_that_does_not_even_import_loses_nothing_else(in_process, folde
         return fine
 
     monkeypatch.setattr(registry, "get", get)
-    path, _ = recorder.record(on="cpu", only=["ten_times_flops", "same_flops"])
-    assert recording.read(path)["unavailable"] == {"ten_times_flops": "ImportError: No module named 'triton'"}
+    path, _ = taking.record(on="cpu", only=["ten_times_flops", "same_flops"])
+    assert loading.read(path)["unavailable"] == {"ten_times_flops": "ImportError: No module named 'triton'"}
 
 
 def test_a_case_that_fails_is_left_out_under_a_budget_only(kept, monkeypatch):
@@ -138,15 +141,15 @@ def test_a_full_profile_that_fails_is_replaced_by_a_quick_one(in_process, folder
     monkeypatch.setattr(profile, "measure", measure)
     in_process(same_flops=good("same_flops"))
     monkeypatch.setattr(profile, "measure", measure)
-    path, _ = recorder.record(on="cpu", only=["same_flops"])
-    assert recording.read(path)["conditions"]["not_in_full"] == "RuntimeError: fp8 went wrong"
+    path, _ = taking.record(on="cpu", only=["same_flops"])
+    assert loading.read(path)["conditions"]["not_in_full"] == "RuntimeError: fp8 went wrong"
 
 
 def test_when_the_time_is_up_the_rest_is_unavailable(in_process, folder, monkeypatch):
-    monkeypatch.setattr(recorder, "SECONDS", 0.0)
+    monkeypatch.setattr(taking, "SECONDS", 0.0)
     in_process(same_flops=good("same_flops"))
     with pytest.raises(experiments.Unavailable, match=r"Nothing could be recorded\. same_flops: The time"):
-        recorder.record(on="cpu", only=["same_flops"])
+        taking.record(on="cpu", only=["same_flops"])
 
 
 def test_what_was_measured_is_written_as_it_goes(in_process, folder, monkeypatch):
@@ -154,21 +157,21 @@ def test_what_was_measured_is_written_as_it_goes(in_process, folder, monkeypatch
 
     def last(bench, seconds):
         (partial,) = folder.glob("*.partial")
-        seen.extend(recording.read(partial)["results"])
+        seen.extend(loading.read(partial)["results"])
         raise KeyboardInterrupt
 
     in_process(same_flops=good("same_flops"), ten_times_flops=one_case("ten_times_flops", observe=last))
     with pytest.raises(KeyboardInterrupt):
-        recorder.record(on="cpu", only=["same_flops", "ten_times_flops"])
+        taking.record(on="cpu", only=["same_flops", "ten_times_flops"])
     assert seen == ["same_flops"]
     assert not list(folder.glob("*.json"))
     (partial,) = folder.glob("*.partial")
-    assert list(recording.read(partial)["results"]) == ["same_flops"], "a killed run has lost the last one only"
+    assert list(loading.read(partial)["results"]) == ["same_flops"], "a killed run has lost the last one only"
 
 
 def test_a_finished_recording_leaves_no_partial_file(in_process, folder):
     in_process(same_flops=good("same_flops"))
-    path, _ = recorder.record(on="cpu", only=["same_flops"])
+    path, _ = taking.record(on="cpu", only=["same_flops"])
     assert list(folder.iterdir()) == [path]
 
 
@@ -190,21 +193,21 @@ def stand_in(on, names, quick, seconds, measured, sender):
 
 
 def test_a_crash_and_a_hang_cost_one_experiment_each(folder, monkeypatch):
-    monkeypatch.setattr(recorder, "_worker", stand_in)
-    monkeypatch.setattr(recorder, "HANGS", 20.0)
-    take = recorder._State.take
+    monkeypatch.setattr(taking, "_worker", stand_in)
+    monkeypatch.setattr(taking, "HANGS", 20.0)
+    take = taking._State.take
 
     def patient_until_it_measures(state, kind, name, *content):
         if kind == "begin" and name == "roofline_points":
-            monkeypatch.setattr(recorder, "HANGS", 0.5)
+            monkeypatch.setattr(taking, "HANGS", 0.5)
         if kind == "unavailable":
-            monkeypatch.setattr(recorder, "HANGS", 20.0)
+            monkeypatch.setattr(taking, "HANGS", 20.0)
         take(state, kind, name, *content)
 
-    monkeypatch.setattr(recorder._State, "take", patient_until_it_measures)
-    path, complete = recorder.record(on="cpu", only=CHOSEN, apart=True)
+    monkeypatch.setattr(taking._State, "take", patient_until_it_measures)
+    path, complete = taking.record(on="cpu", only=CHOSEN, apart=True)
     assert complete
-    held = recording.read(path)
+    held = loading.read(path)
     assert set(held["results"]) == {"same_flops", "hardware_friendly"}
     assert held["unavailable"]["ten_times_flops"] == "The process that measured it ended (3)."
     assert held["unavailable"]["roofline_points"].startswith("It was stopped when it had finished nothing")
@@ -216,9 +219,9 @@ def dead(*_):
 
 
 def test_a_process_that_never_measures_is_no_endless_loop(folder, monkeypatch):
-    monkeypatch.setattr(recorder, "_worker", dead)
+    monkeypatch.setattr(taking, "_worker", dead)
     with pytest.raises(experiments.Unavailable, match="profile of this machine could not be measured"):
-        recorder.record(on="cpu", only=["same_flops"], apart=True)
+        taking.record(on="cpu", only=["same_flops"], apart=True)
 
 
 # ---------------------------------------------------------------- from a bare checkout
@@ -260,10 +263,10 @@ def test_python_m_course_lib_record(root, bare, tmp_path):
     assert set(data["results"]) == {"launch_gaps", "allocator_trace"}
     assert data["unavailable"] == {"cuda_graphs": registry.get("cuda_graphs").gpu_only}
     assert data["digest"] == result.digest(data)
-    assert data["device"]["id"] == recording.device_id("cpu", machine.this().cpu_name)
+    assert data["device"]["id"] == loading.device_id("cpu", machine.this().cpu_name)
     for private in (socket.gethostname(), str(tmp_path), str(root)):
         assert private not in text
-    assert recorder.check(out).splitlines()[1].startswith("cuda_graphs is unavailable: A CUDA graph")
+    assert taking.check(out).splitlines()[1].startswith("cuda_graphs is unavailable: A CUDA graph")
 
 
 def test_an_interrupt_keeps_what_is_there(root, bare, tmp_path):
@@ -289,17 +292,17 @@ def test_an_interrupt_keeps_what_is_there(root, bare, tmp_path):
     running.stderr.read()
     assert running.wait(60) == 130, lines
     assert not out.exists()
-    assert "launch_gaps" in recording.read(partial)["results"]
+    assert "launch_gaps" in loading.read(partial)["results"]
 
 
 # ---------------------------------------------------------------- what a recording must be
 
 
 def test_every_shipped_recording_is_valid():
-    shipped = sorted(recording.folder().glob("*.json"))
+    shipped = sorted(loading.folder().glob("*.json"))
     assert shipped
     for path in shipped:
-        assert recorder.check(path).startswith(f"{path.name} is valid: ")
+        assert taking.check(path).startswith(f"{path.name} is valid: ")
 
 
 def written(folder, **changed):
@@ -316,21 +319,21 @@ def test_a_recording_from_before_there_were_reasons_is_valid(folder):
         del data[key]
     path = folder / "old.json"
     path.write_text(result.canonical(result.sign(data)), "utf-8")
-    assert recording.unavailable(recording.read(path)) == {}
+    assert loading.unavailable(loading.read(path)) == {}
 
 
 @pytest.mark.parametrize("wrong", [{"unavailable": {"mfu": None}}, {"unavailable": ["mfu"]}, {"schema": 99}])
 def test_what_is_not_well_formed_is_refused(folder, wrong):
     path = written(folder, **wrong)
     with pytest.raises(experiments.Unavailable, match="refused"):
-        recorder.check(path)
+        taking.check(path)
 
 
 def test_what_is_too_large_is_refused(folder, monkeypatch):
     path = example.keep(folder, example.result())
-    monkeypatch.setattr(recording, "LARGEST", 1000)
+    monkeypatch.setattr(loading, "LARGEST", 1000)
     with pytest.raises(experiments.Unavailable, match="refused: it is larger than"):
-        recording.read(path)
+        loading.read(path)
 
 
 @pytest.mark.parametrize(
@@ -354,7 +357,7 @@ def test_an_interrupted_case_ends_the_experiment_and_not_the_recording(in_proces
     in_process(
         same_flops=good("same_flops"), ten_times_flops=one_case("ten_times_flops", build=lambda bench: lambda: None)
     )
-    path, complete = recorder.record(on="cpu", only=["same_flops", "ten_times_flops"])
+    path, complete = taking.record(on="cpu", only=["same_flops", "ten_times_flops"])
     assert not complete
     assert path.name.endswith(".partial")
-    assert set(recording.read(path)["results"]) == {"same_flops", "ten_times_flops"}
+    assert set(loading.read(path)["results"]) == {"same_flops", "ten_times_flops"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course_lib.teaching.check import check
+from course_lib.teaching.checks.check import check
 from tools.source import load_checks, units
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from course_lib.teaching.check import CheckResult, check, faults
+from course_lib.teaching.checks.check import CheckResult, check, faults
 from tools.source import load_checks, units
 
 ROOT = Path(__file__).resolve().parents[2]

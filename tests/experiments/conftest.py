@@ -8,10 +8,11 @@ import sys
 import pytest
 
 from course_lib.accounting import hardware
-from course_lib.experiments import profile, recording, timing
-from course_lib.experiments.bench import Bench
-
-from .example import CPU
+from course_lib.experiments.profile import profile
+from course_lib.experiments.recordings import loading
+from course_lib.experiments.running import timing
+from course_lib.experiments.running.bench import Bench
+from tests.experiments.example import CPU
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +28,7 @@ def recordings(tmp_path, monkeypatch):
     """An empty folder of recordings."""
     folder = tmp_path / "recordings"
     folder.mkdir()
-    monkeypatch.setattr(recording, "folder", lambda: folder)
+    monkeypatch.setattr(loading, "folder", lambda: folder)
     return folder
 
 

@@ -1,9 +1,10 @@
 """A result as an experiment would give it, made of numbers that nobody measured."""
 
 from course_lib.accounting import hardware, units
-from course_lib.experiments import recording, registry
-from course_lib.experiments.result import Result, canonical, frozen
-from course_lib.experiments.timing import Repeats
+from course_lib.experiments import registry
+from course_lib.experiments.recordings import loading
+from course_lib.experiments.running.result import Result, canonical, frozen
+from course_lib.experiments.running.timing import Repeats
 
 CPU = {
     "id": "this-machine",
@@ -66,7 +67,7 @@ def result(name="same_flops", entry=None, slower=2.0, date="2026-01-03", **prove
 def keep(folder, *results):
     """A recording of these results, all of one device."""
     entry = dict(results[0].device)
-    data = recording.combine(entry, {"torch": "2.13.0", "date": "2026-01-03"}, {}, list(results), "course record")
+    data = loading.combine(entry, {"torch": "2.13.0", "date": "2026-01-03"}, {}, list(results), "course record")
     path = folder / f"{entry['id']}.json"
     path.write_text(canonical(data), "utf-8")
     return path

@@ -1,99 +1,68 @@
-"""Checks, jobs and engines that the tests of grading share."""
+"""The toy unit, built once; submissions to it; grading them with a course key of the test's own."""
 
-import os
-import random
-import time
-from pathlib import Path
+import csv
 
 import pytest
 
-from course_lib.grading.conversation import Answered, Job
-from course_lib.grading.engine import Engine, Limits, SandboxFault, SandboxMissing
-from course_lib.grading.scoring import Scored, calls_for, score
-from course_lib.teaching.check import Check
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def draw_ridge(rng: random.Random) -> tuple:
-    return rng.randrange(100, 2000) * 1e12, rng.randrange(500, 8000) * 1e9
+from course_lib.grading import command, run
+from course_lib.grading.intake.task import Task
+from course_lib.grading.sandbox.engine import Engine
+from course_lib.grading.seeds import new_key, write_key
+from tests.grading.toy import UNIT, HandedIn, write_unit
 
 
-RIDGE = Check(
-    id="q99.ridge",
-    points=3,
-    signature="ridge(peak, bandwidth)",
-    public=[(989e12, 3.35e12), (312e12, 1.555e12)],
-    generate=draw_ridge,
-    reference=lambda peak, bandwidth: peak / bandwidth,
-    wrong={"upside down": lambda peak, bandwidth: bandwidth / peak},
-    messages={"upside down": "You divided the bandwidth by the peak."},
-)
-AREA = Check(
-    id="q99.area",
-    points=2,
-    signature="area(a, b)",
-    public=[(2, 3), (5, 8)],
-    generate=lambda rng: (rng.randrange(2, 99), rng.randrange(2, 99)),
-    reference=lambda a, b: a * b,
-)
-SHORT = Limits(call=1.0, function=2.0, cells=2.0, job=8.0, memory=512 << 20)
+@pytest.fixture(scope="session")
+def root(tmp_path_factory):
+    """A checkout with the toy unit alone."""
+    root = tmp_path_factory.mktemp("toy") / "checkout"
+    write_unit(root)
+    return root
 
 
-def job(key: str, *cells: str, checks=(RIDGE,), draws: int = 2, seed: int = 7, **more) -> Job:
-    """The cells as one student's notebook, with the calls of all the checks."""
-    return Job(key, cells, tuple(call for check in checks for call in calls_for(check, seed, draws)), **more)
+@pytest.fixture(scope="session")
+def task(root) -> Task:
+    return Task.load(root, UNIT)
 
 
-def scores(answered: Answered, checks=(RIDGE,), draws: int = 2, seed: int = 7) -> list[Scored]:
-    """What each check says of the replies to `job(…)`."""
-    found, replies = [], list(answered.replies)
-    for check in checks:
-        calls = calls_for(check, seed, draws)
-        found.append(score(check, calls, replies[: len(calls)]))
-        replies = replies[len(calls) :]
-    assert not replies
-    return found
+@pytest.fixture(scope="session")
+def shared():
+    """In place of `Engine`: one that is started once and serves all tests. The tests' own code needs no sandbox."""
+
+    class Shared:
+        running = None
+
+        def __enter__(self):
+            if Shared.running is None:
+                Shared.running = Engine(unsafe=True, workers=1).__enter__()
+            return Shared.running
+
+        def __exit__(self, kind, *_):
+            if kind:  # a run that is broken off closes its engine
+                Shared.running = None
+
+    yield Shared
+    if Shared.running:
+        Shared.running.close()
 
 
-def tree(pid: int) -> set[int]:
-    """The processes that descend from `pid`, and itself, as the machine sees them."""
-    parents = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            parents[int(folder.name)] = int(fields[1])
-    found = {pid} & parents.keys()
-    while more := {one for one, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found
+@pytest.fixture
+def handed_in(root, tmp_path) -> HandedIn:
+    return HandedIn(root, tmp_path / "course")
 
 
-def alive(pids: set[int]) -> set[int]:
-    """Those that are still there after a moment: the dead are buried by the machine's first process, when it likes."""
-    for _ in range(100):
-        if not any(os.path.exists(f"/proc/{pid}") for pid in pids):
-            break
-        time.sleep(0.05)
-    return {pid for pid in pids if os.path.exists(f"/proc/{pid}")}
+@pytest.fixture
+def grade(handed_in, tmp_path, monkeypatch, shared):
+    """grade(**options): grade all that was handed in; the rows of the CSV by student."""
+    key = tmp_path / "course.key"
+    write_key(key, new_key())
+    monkeypatch.setattr(run, "Engine", shared)
 
+    def graded(gradebook=False, **options):
+        options = {"key": key, "gradebook": gradebook, **options}
+        graded.lines = command.grade(handed_in.root, handed_in.submitted, handed_in.roster, **options)
+        graded.csv = handed_in.folder / "grades" / UNIT / "grades.csv"
+        with open(graded.csv, newline="") as file:
+            return {row["student"]: row for row in csv.DictReader(file)}
 
-def start(**options) -> Engine:
-    """An entered engine; the test is skipped, with the reason, where students' code cannot be confined."""
-    try:
-        return Engine(**options).__enter__()
-    except SandboxFault:
-        raise
-    except SandboxMissing as reason:
-        pytest.skip(str(reason))
-
-
-@pytest.fixture(scope="package")
-def engine():
-    """Two workers with short limits."""
-    engine = start(limits=SHORT, workers=2)
-    yield engine
-    engine.close()
+    graded.key = key
+    return graded

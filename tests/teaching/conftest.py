@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.teaching import record, units
+from course_lib.teaching import units
+from course_lib.teaching.record import record
 
 TOYS = Path(__file__).parent / "toy_units"
 

@@ -1,13 +1,15 @@
 """Bytes that torch's allocator has handed out, all through a training step; on a GPU also what it keeps reserved."""
 
 from course_lib.accounting import hardware, memory
-from course_lib.experiments import allocation, style, tiny_gpt
-from course_lib.experiments.charts import in_words, key
-from course_lib.experiments.experiment import Case, Experiment
-from course_lib.experiments.figure import draw
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.table import quantity
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.experiments.running import allocation
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures import style
+from course_lib.figures.charts import in_words, key
+from course_lib.figures.figure import draw
+from course_lib.figures.tabular import quantity
 
 PHASES = ("forward", "backward", "optimizer")
 POINTS = 5  # of each phase, by its allocations and releases: 20 %, 40 % … of them

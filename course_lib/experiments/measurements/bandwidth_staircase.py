@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from itertools import dropwhile, pairwise
 
 from course_lib.accounting import hardware, roofline, units
-from course_lib.experiments import calls
-from course_lib.experiments.bench import Bench
-from course_lib.experiments.charts import curves
-from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.measurements.cuda_graphs import replayed
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import quantity_columns, rates
+from course_lib.experiments.running import calls
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rates
+from course_lib.figures.charts import curves
 
 SMALLEST = 24 * 2**10  # B of all three arrays together
 NOISE = 0.1  # by how much of itself a rate is uncertain

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 from course_lib.accounting import flops, hardware
-from course_lib.experiments import tiny_gpt
-from course_lib.experiments.bench import Bench
-from course_lib.experiments.charts import curves
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.measurements import training_memory
 from course_lib.experiments.measurements.training_memory import Setting
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import quantity_columns, rows_of_quantity
-from course_lib.experiments.timing import Repeats
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.timing import Repeats
+from course_lib.figures.charts import curves
 
 STEP = ", step"  # how the case that is timed is called, after the one whose peak is measured
 RECOMPUTE = {"none": "kept", "full": "recomputed"}

@@ -8,11 +8,11 @@ the bottleneck grow with the pixels; those of attention scores and values with t
 from collections.abc import Callable
 
 from course_lib.accounting import flops, hardware, precision, roofline
-from course_lib.experiments import image_nets
-from course_lib.experiments.charts import curves
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.nets import image_nets
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import curves
 
 CHANNELS, INNER = 256, 64  # of the bottleneck
 PATCH = 16

@@ -6,11 +6,11 @@ convolution at every channel of one pixel. Depthwise and 1×1 after each other a
 """
 
 from course_lib.accounting import flops, hardware, precision, roofline
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.table import quantity
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
+from course_lib.figures.tabular import quantity
 
 CHANNELS, SIDE = 256, 28
 PLAIN, DEPTHWISE, POINTWISE = "3×3", "3×3 depthwise", "1×1"

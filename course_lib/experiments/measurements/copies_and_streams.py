@@ -1,12 +1,12 @@
 """Large copies between host and GPU, both ways at once, and beside computation; `host_to_device` has other sizes."""
 
 from course_lib.accounting import hardware, roofline, units
-from course_lib.experiments import calls
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.measurements.host_to_device import WAYS, copy
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running import calls
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
 
 SIZE = 256 * 2**20  # bytes of a copy
 PRODUCT = 12288  # side of the matrix product beside which is copied: on an H100 it takes about as long

@@ -8,10 +8,10 @@ have counts of their own. Strassen, "Gaussian elimination is not optimal", Numer
 from collections.abc import Callable, Sequence
 
 from course_lib.accounting import flops, hardware
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
 
 
 class Tally:

@@ -11,11 +11,11 @@ layer, on the pixels.
 import math
 
 from course_lib.accounting import hardware
-from course_lib.experiments import digits
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.nets import digits
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
 
 CONVOLUTION, TRANSFORMER, LINEAR = "convolution", "transformer", "linear"
 FEW, MANY = 100, 1000  # images to learn from

@@ -6,13 +6,13 @@ the weights; one case shows that.
 """
 
 from course_lib.accounting import hardware, inference, memory, precision, roofline
-from course_lib.experiments import tiny_gpt
-from course_lib.experiments.charts import curves
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.measurements.cuda_graphs import replayed
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.table import quantity
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import curves
+from course_lib.figures.tabular import quantity
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:

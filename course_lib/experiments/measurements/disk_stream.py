@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from course_lib.accounting import hardware
-from course_lib.experiments.bench import Bench
-from course_lib.experiments.charts import dots
-from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.experiment import Case, Experiment
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.table import quantity
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.errors import Unavailable
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
+from course_lib.figures.tabular import quantity
 
 MB = 10**6
 PIECE = 2**20  # B of one read

@@ -5,11 +5,11 @@ traffic, so the prediction, which only sees bytes, is too short there.
 """
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments.charts import dots
-from course_lib.experiments.compiling import compiling
-from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
+from course_lib.experiments.running.compiling import compiling
+from course_lib.experiments.running.errors import Unavailable
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
+from course_lib.figures.charts import dots
 
 SCALE, SHIFT, KEPT = 1.5, 0.25, 0.9
 TANH_GELU = 8  # FLOPs of a GELU by tanh, the tanh counted as one: x·(0.5 + 0.5·tanh(x·(c + d·x·x)))
@@ -84,7 +84,7 @@ def _compiled(bench, x, mask, out, between):
 
 def _triton(bench, x, mask, out, between):
     with compiling(bench, "A Triton kernel"):
-        from course_lib.experiments import triton_kernels
+        from course_lib.experiments.running import triton_kernels
 
         triton_kernels.chain(x, mask, out, SCALE, SHIFT)
         _check(bench, x, mask, out, "the Triton kernel")

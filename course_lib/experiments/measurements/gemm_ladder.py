@@ -7,12 +7,12 @@ the interpreter is not in a machine's profile.
 """
 
 from course_lib.accounting import hardware, precision, roofline
-from course_lib.experiments import calls
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment, main_dtype, repeated
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import quantity_columns, rates
-from course_lib.experiments.table import quantity
+from course_lib.experiments.running import calls
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype, repeated
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rates
+from course_lib.figures.charts import dots
+from course_lib.figures.tabular import quantity
 
 STEPS = 8  # rows or outer products that one run of a rung's function does
 

@@ -1,10 +1,10 @@
 """Pairs whose second half has no more FLOPs: order of access, dependency chains, balance of load, skipped zeros."""
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments import calls
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment
-from course_lib.experiments.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
+from course_lib.experiments.running import calls
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
+from course_lib.figures.charts import dots
 
 FP32, INT64 = 4, 8  # bytes: values in fp32 on every device, indices as torch's CSR format keeps them
 DENSITY = 0.1  # share of a pruned matrix that is not zero

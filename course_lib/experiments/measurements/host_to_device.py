@@ -1,13 +1,13 @@
 """Copies between the computer's memory and the GPU's: pageable and pinned memory, by size, against PCIe."""
 
 from course_lib.accounting import hardware
-from course_lib.experiments.bench import Bench
-from course_lib.experiments.charts import curves
-from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.measurements.bandwidth_staircase import binary_size
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import quantity_columns, rates
-from course_lib.experiments.table import quantity
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rates
+from course_lib.figures.charts import curves
+from course_lib.figures.tabular import quantity
 
 SIZES = tuple(2**power for power in (16, 20, 24, 28))
 BETWEEN = tuple(2**power for power in (18, 22, 26, 30))

@@ -10,11 +10,11 @@ products beats it.
 from typing import NamedTuple
 
 from course_lib.accounting import flops, hardware, precision, roofline
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.table import quantity
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
+from course_lib.figures.tabular import quantity
 
 
 class Layer(NamedTuple):

@@ -6,12 +6,12 @@ with them.
 """
 
 from course_lib.accounting import flops, hardware, models, operations
-from course_lib.experiments import image_nets
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.table import quantity
+from course_lib.experiments.nets import image_nets
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
+from course_lib.figures.tabular import quantity
 
 SIDE = 224
 ROWS_FIRST, CHANNELS_LAST = "NCHW", "channels last"

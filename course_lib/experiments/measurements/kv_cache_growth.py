@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from course_lib.accounting import hardware, inference, memory
-from course_lib.experiments import allocation, tiny_gpt
-from course_lib.experiments.bench import Bench
-from course_lib.experiments.charts import curves
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import quantity_columns, rows_of_quantity
-from course_lib.experiments.timing import Repeats
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.experiments.running import allocation
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.timing import Repeats
+from course_lib.figures.charts import curves
 
 CACHE = ", cache"  # how the case that counts bytes is called, after the one that is timed
 

@@ -8,11 +8,11 @@ share of the time is 1 − GPU / as it runs.
 import time
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments import calls
-from course_lib.experiments.charts import curves
-from course_lib.experiments.experiment import Case, Experiment
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running import calls
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import curves
 
 ELEMENTS = (16, 2**12, 2**16, 2**20, 2**24)
 LAUNCHES = 400  # fewer than a stream can hold (1024), so that the host never waits for the GPU

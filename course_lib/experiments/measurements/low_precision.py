@@ -3,13 +3,13 @@
 import contextlib
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments import calls, timing
-from course_lib.experiments.bench import torch_dtype
-from course_lib.experiments.charts import dots
-from course_lib.experiments.errors import Unavailable, in_one_line
-from course_lib.experiments.experiment import Case, Experiment
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running import calls, timing
+from course_lib.experiments.running.bench import torch_dtype
+from course_lib.experiments.running.errors import Unavailable, in_one_line
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
 
 FORMATS = {"cpu": ("fp32", "bf16"), "gpu": ("fp32", "tf32", "bf16", "fp16", "fp8-e4m3")}
 

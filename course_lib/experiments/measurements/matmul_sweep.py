@@ -1,12 +1,12 @@
 """FLOP/s of one matrix product by its size, shape and number format."""
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments import calls
-from course_lib.experiments.charts import curves
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import quantity_columns, rates
-from course_lib.experiments.table import quantity
+from course_lib.experiments.running import calls
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rates
+from course_lib.figures.charts import curves
+from course_lib.figures.tabular import quantity
 
 SQUARE, SKINNY = "square", "skinny"
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments import calibration, timing
-from course_lib.experiments.bench import Bench
-from course_lib.experiments.calls import Build, addition, gather
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running import timing
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.calls import Build, addition, gather
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
 
 FP32, INT64 = 4, 8  # bytes
 LINE = {"cpu": 64, "gpu": 32}  # B that memory hands out at once: a cache line, and a sector of a GPU's
@@ -82,7 +82,7 @@ def _alone(build: Build) -> Callable[[Bench, float], list[float]]:
     """One thread: a pair then differs in its use of memory only, not in how its threads wait for each other."""
 
     def observe(bench: Bench, seconds: float) -> list[float]:
-        with calibration.single_thread(bench.torch), bench.torch.inference_mode():
+        with timing.single_thread(bench.torch), bench.torch.inference_mode():
             return list(timing.measure(build(bench), seconds=seconds, at_least=3).values)
 
     return observe

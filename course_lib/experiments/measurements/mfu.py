@@ -9,13 +9,13 @@ roofline's seconds of all operations of the step, see `train_step_waterfall`.
 from collections.abc import Mapping, Sequence
 
 from course_lib.accounting import hardware
-from course_lib.experiments.charts import curves
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.measurements.train_step_waterfall import Step, gpt, step_ops
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import quantity_columns, rates
-from course_lib.experiments.table import quantity
-from course_lib.experiments.timing import Repeats
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rates
+from course_lib.experiments.running.timing import Repeats
+from course_lib.figures.charts import curves
+from course_lib.figures.tabular import quantity
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:

@@ -10,11 +10,11 @@ from itertools import combinations
 
 from course_lib.accounting import flops, hardware, operations
 from course_lib.accounting.convnet import ConvNet, Linear, Pool, Residual, Stage, inverted_residual, normed_convolution
-from course_lib.experiments import image_nets
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.nets import image_nets
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
 
 SIDE, CLASSES = 64, 10
 PLAIN, SEPARABLE, INVERTED = "plain", "separable", "inverted"

@@ -7,14 +7,14 @@ one before is checked: only then is the path right. On a GPU one thread of a Tri
 """
 
 from course_lib.accounting import hardware
-from course_lib.experiments.bench import Bench
-from course_lib.experiments.charts import curves
-from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.measurements.bandwidth_staircase import binary_size
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.table import quantity
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.errors import Unavailable
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import curves
+from course_lib.figures.tabular import quantity
 
 INT64 = 8  # bytes of an index
 HOPS = 2**14  # in one call: the path takes 128 KiB, which an L2 cache holds, and the call about 0.2 ns of each hop
@@ -81,7 +81,7 @@ def _on_cpu(torch, table, start):
 
 def _on_gpu(table, node):
     try:
-        from course_lib.experiments.chase_kernel import hop
+        from course_lib.experiments.running.triton_kernels import hop
     except ImportError:
         raise Unavailable("On a GPU the chase is a Triton kernel, and Triton is not installed here.") from None
     return lambda: hop[(1,)](table, node, HOPS, num_warps=1), lambda: int(node)

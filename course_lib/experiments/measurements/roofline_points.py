@@ -1,11 +1,12 @@
 """Operations of deep learning placed on the measured roofline of this device."""
 
 from course_lib.accounting import flops, hardware, precision, roofline
-from course_lib.experiments import calls, style
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.figure import draw
-from course_lib.experiments.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
-from course_lib.experiments.table import quantity
+from course_lib.experiments.running import calls
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
+from course_lib.figures import style
+from course_lib.figures.figure import draw
+from course_lib.figures.tabular import quantity
 
 ROOF = "line: the roof, which is predicted; points: measured on {device}, {date}"
 POINT = "{case}: {intensity}, attains {attained}."

@@ -7,13 +7,13 @@ own: it keeps alive what the forward pass has made anyway.
 from dataclasses import dataclass
 
 from course_lib.accounting import hardware, memory
-from course_lib.experiments import tiny_gpt
-from course_lib.experiments.bench import Bench
-from course_lib.experiments.charts import dots
-from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.experiment import Case, Experiment
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.errors import Unavailable
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
 
 FP32 = 4  # bytes
 

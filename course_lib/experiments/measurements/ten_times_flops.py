@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments import calls
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment, main_dtype, repeated
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import RATIO_COLUMNS, measured_ratio, predicted_ratio
-from course_lib.experiments.table import quantity
-from course_lib.experiments.timing import Repeats
+from course_lib.experiments.running import calls
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype, repeated
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import RATIO_COLUMNS, measured_ratio, predicted_ratio
+from course_lib.experiments.running.timing import Repeats
+from course_lib.figures.charts import dots
+from course_lib.figures.tabular import quantity
 
 WIDTH = 4096  # of the linear layer
 

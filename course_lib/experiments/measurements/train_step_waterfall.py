@@ -15,14 +15,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from course_lib.accounting import flops, hardware, models, precision, roofline
-from course_lib.experiments import style, tiny_gpt
-from course_lib.experiments.bench import Bench
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.figure import draw
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.table import quantity
-from course_lib.experiments.timing import Repeats
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.timing import Repeats
+from course_lib.figures import style
+from course_lib.figures.figure import draw
+from course_lib.figures.tabular import quantity
 
 CLASSES = (
     "forward, products",

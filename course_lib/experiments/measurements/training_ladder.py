@@ -8,13 +8,14 @@ is predicted by `memory.training_peak`.
 from dataclasses import dataclass, replace
 
 from course_lib.accounting import flops, hardware, memory
-from course_lib.experiments import allocation, timing, tiny_gpt
-from course_lib.experiments.charts import dots
-from course_lib.experiments.compiling import compiling
-from course_lib.experiments.experiment import Case, Experiment
 from course_lib.experiments.measurements.low_precision import fp32_products
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.experiments.running import allocation, timing
+from course_lib.experiments.running.compiling import compiling
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
 
 WARM_UP = 2  # steps before anything is measured: the optimizer's state exists, kernels are chosen
 

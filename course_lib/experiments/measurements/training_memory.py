@@ -3,13 +3,14 @@
 from dataclasses import dataclass, replace
 
 from course_lib.accounting import hardware, memory, precision
-from course_lib.experiments import allocation, tiny_gpt
-from course_lib.experiments.bench import Bench
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
-from course_lib.experiments.table import quantity
+from course_lib.experiments.nets import tiny_gpt
+from course_lib.experiments.running import allocation
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
+from course_lib.figures.tabular import quantity
 
 
 @dataclass(frozen=True)

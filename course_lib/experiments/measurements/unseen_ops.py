@@ -1,10 +1,10 @@
 """Operations and shapes that nothing else in the course measures or calibrates with: to judge a predictor by."""
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments import calls
-from course_lib.experiments.charts import dots
-from course_lib.experiments.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
+from course_lib.experiments.running import calls
+from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
+from course_lib.figures.charts import dots
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:

@@ -8,13 +8,15 @@ import threading
 import time
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments import calls, gauges, machine, style
-from course_lib.experiments.charts import in_words
-from course_lib.experiments.errors import Unavailable
-from course_lib.experiments.experiment import UNSTATED_OVERHEAD, Case, Experiment, main_dtype
-from course_lib.experiments.figure import draw
-from course_lib.experiments.result import Column
-from course_lib.experiments.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.profile import gauges, machine
+from course_lib.experiments.running import calls
+from course_lib.experiments.running.errors import Unavailable
+from course_lib.experiments.running.experiment import UNSTATED_OVERHEAD, Case, Experiment, main_dtype
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.figures import style
+from course_lib.figures.charts import in_words
+from course_lib.figures.figure import draw
 
 GAUGES = ("gauge", "of the peak", "of the bandwidth")
 BARS = {

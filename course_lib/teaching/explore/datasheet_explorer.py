@@ -1,9 +1,9 @@
 """A data-sheet line, read four ways: with and without the 2 of sparsity, with and without the 2 of a multiply-add."""
 
 from course_lib.accounting import economics, flops, hardware, models, units
+from course_lib.figures.plots import Axis, Bars, Figure, Line, Points
 from course_lib.teaching.explore.controls import Choice, Number
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.plots import Axis, Bars, Figure, Line, Points
 from course_lib.teaching.words import words
 
 say = words(__file__)

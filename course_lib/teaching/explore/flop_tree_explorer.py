@@ -8,9 +8,9 @@ from functools import cache
 
 from course_lib.accounting import flops, units
 from course_lib.accounting import models as _models
+from course_lib.figures.plots import Axis, Figure, Label, Line
 from course_lib.teaching.explore.controls import Choice, Flag, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.plots import Axis, Figure, Label, Line
 from course_lib.teaching.words import words
 
 say = words(__file__)

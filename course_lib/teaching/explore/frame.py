@@ -11,11 +11,11 @@ from functools import cache
 from typing import Any
 
 from course_lib.accounting import units
-from course_lib.teaching import markup
+from course_lib.figures.picture import still
+from course_lib.figures.plots import Figure
+from course_lib.figures.tabular import html_table, text_table
 from course_lib.teaching.explore.controls import Control
 from course_lib.teaching.live import publish
-from course_lib.teaching.picture import still
-from course_lib.teaching.plots import Figure
 from course_lib.teaching.static import is_static
 
 NO_WIDGETS = "A package is missing here ({package}), so the controls do not move. Get it with: pip install {package}"
@@ -146,9 +146,9 @@ def _widget_class():
     import anywidget
     import traitlets
 
-    here, above = files(__package__), files("course_lib.teaching")
-    script = [above / "pointer.js", above / "plots.js", here / "explorer.js"]
-    style = [above / "range.css", above / "plots.css", here / "explorer.css"]
+    here, above, figures = map(files, (__package__, "course_lib.teaching", "course_lib.figures"))
+    script = [above / "pointer.js", figures / "plots.js", here / "explorer.js"]
+    style = [above / "range.css", figures / "plots.css", here / "explorer.css"]
 
     class ExplorerWidget(anywidget.AnyWidget):
         """`asked` comes from a page, all others from Python; a page knows its own question, so no echo is sent."""
@@ -252,7 +252,7 @@ class StaticExplorer:
         """Nothing to do: a static explorer is always in its first state."""
 
     def __repr__(self) -> str:
-        rows = markup.text_table(("quantity", "value"), self._shown.readout.items())
+        rows = text_table(("quantity", "value"), self._shown.readout.items(), words=True)
         parts = (self._shown.figure.description, rows, *self._shown.notes, self.call, self._line)
         return "\n".join(part for part in parts if part)
 
@@ -261,7 +261,7 @@ class StaticExplorer:
         from IPython.display import display
 
         display(still(self._shown.figure))
-        table = markup.table(("quantity", "value"), self._shown.readout.items(), self._shown.figure.description)
+        table = html_table(("quantity", "value"), self._shown.readout.items(), self._shown.figure.description, side="")
         more = "".join(f"<li>{html.escape(note)}</li>" for note in self._shown.notes)
         notes = f"<details><summary>{NOTES}</summary><ul>{more}</ul></details>" if more else ""
         call = f"<pre><code>{html.escape(self.call)}</code></pre>" if self.call else ""

@@ -7,10 +7,10 @@ from typing import Any
 from course_lib.accounting import hardware, units
 from course_lib.accounting import memory as _memory
 from course_lib.accounting import models as _models
+from course_lib.figures.plots import Axis, Figure, Line, Stack
 from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.plots import Axis, Figure, Line, Stack
 from course_lib.teaching.words import words
 
 say = words(__file__)

@@ -3,9 +3,9 @@
 from functools import cache
 
 from course_lib.accounting import flops, hardware, models, operations, roofline, units
+from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.words import words
 
 say = words(__file__)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 
 from course_lib.accounting import flops, hardware, precision, units
 from course_lib.accounting import roofline as _roofline
+from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.static import notice
 from course_lib.teaching.words import words
 

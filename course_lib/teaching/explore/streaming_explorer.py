@@ -3,9 +3,9 @@
 import math
 
 from course_lib.accounting import hardware, models, precision, units
+from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.words import words
 
 say = words(__file__)

@@ -6,10 +6,10 @@ from typing import Any
 
 from course_lib.accounting import hardware, memory, tape, units
 from course_lib.accounting import models as _models
+from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.words import words
 
 say = words(__file__)

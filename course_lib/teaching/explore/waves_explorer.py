@@ -1,10 +1,11 @@
 """The waves: in how many waves of tiles a matrix product runs, and what that wastes, as its rows move."""
 
-from course_lib.accounting import hardware, multiprocessors, units
+from course_lib.accounting import hardware, units
+from course_lib.accounting.hardware import multiprocessors
+from course_lib.figures.plots import Axis, Figure, Line, Points
 from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.plots import Axis, Figure, Line, Points
 from course_lib.teaching.words import words
 
 say = words(__file__)

@@ -1,8 +1,9 @@
 """Claims on trial in Q1: each function decides one claim by computing it and returns the verdict with its numbers."""
 
 from course_lib import experiments
-from course_lib.accounting import hardware, hierarchy, models, precision, units
-from course_lib.teaching.verdict import Verdict
+from course_lib.accounting import hardware, models, precision, units
+from course_lib.accounting.hardware import hierarchy
+from course_lib.teaching.cards.verdict import Verdict
 
 A100 = "a100-40-sxm"
 RECORDED = "amd-epyc-2-cores"  # the processor that this project has recorded

@@ -39,8 +39,8 @@ def largest_on_chip() -> str:
 
 def new_result() -> str:
     """Times the addition both ways, in turns, and takes the best of each."""
-    from course_lib.experiments.bench import Bench
-    from course_lib.experiments.timing import need_torch
+    from course_lib.experiments.running.bench import Bench
+    from course_lib.experiments.running.timing import need_torch
 
     bench = Bench.on_device(need_torch(), "cpu")
     here = {case.name: case for case in memory_habits.cases(experiments.here("cpu"), True)}

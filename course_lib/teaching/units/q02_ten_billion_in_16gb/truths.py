@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import ceil
 
 from course_lib.accounting import memory, models
-from course_lib.experiments import tiny_gpt
+from course_lib.experiments.nets import tiny_gpt
 
 PARAMETERS = 10_000_000_000
 CARD = 16e9  # bytes

@@ -1,7 +1,8 @@
 """Claims on trial in Q4: each function decides one claim by computing it and returns the verdict with its numbers."""
 
-from course_lib.accounting import flops, hardware, models, multiprocessors, roofline
-from course_lib.teaching.verdict import Verdict
+from course_lib.accounting import flops, hardware, models, roofline
+from course_lib.accounting.hardware import multiprocessors
+from course_lib.teaching.cards.verdict import Verdict
 
 A100 = "a100-40-sxm"
 # TFLOP/s without tensor cores in fp16 and fp64, and with them in fp64: NVIDIA A100 whitepaper, table 1 (2020)

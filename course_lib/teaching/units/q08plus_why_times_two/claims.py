@@ -1,8 +1,9 @@
 """Claims on trial in Q8+: each function decides one claim by computing it and returns the verdict with its numbers."""
 
-from course_lib.accounting import economics, flops, hardware, multiprocessors
+from course_lib.accounting import economics, flops, hardware
+from course_lib.accounting.hardware import multiprocessors
 from course_lib.experiments.measurements import counted_matmul as counted
-from course_lib.teaching.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict
 
 A100, H100 = "a100-40-sxm", "h100-sxm"
 # Boost clock in Hz and fp32 lanes of one SM, by the architecture whitepapers: V100 (WP-08608-001), Turing, A100, GA102,

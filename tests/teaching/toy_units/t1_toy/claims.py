@@ -1,4 +1,4 @@
-from course_lib.teaching.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict
 
 
 def s000_01() -> Verdict:

@@ -1,0 +1,278 @@
+"""How each part of the profile is measured; `steps` says which parts there are, in which order.
+
+Each function times for about its `budget` in seconds and writes what it found to `raw`.
+"""
+
+import contextlib
+from collections.abc import Callable
+
+from course_lib.experiments.running import timing
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.errors import Unavailable
+
+LONGEST = 0.5  # s; a matrix product that would take longer is left out
+MB = 10**6
+
+
+def timed(call, *, seconds: float, at_least: int = 5) -> timing.Repeats:
+    """`timing.measure`, where an interrupt ends the whole profile: half a profile is none."""
+    repeats = timing.measure(call, seconds=seconds, at_least=at_least)
+    if repeats.interrupted:
+        raise KeyboardInterrupt
+    return repeats
+
+
+def record(repeats: timing.Repeats, amount: float | None = None) -> dict:
+    """A measurement as it is kept: median, quartiles, repeats, and the rate at which `amount` (FLOP, B, elements, rows)
+    was done.
+    """
+    first, third = repeats.quartiles
+    kept = {"median": repeats.median, "q1": first, "q3": third, "seconds": list(repeats.values)}
+    return kept if amount is None else {**kept, "rate": amount / repeats.median}
+
+
+@contextlib.contextmanager
+def fp32_products(torch, precision: str):
+    """Whether products of fp32 matrices may use TF32 ("high") or not ("highest"), for the length of a with-block."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(precision)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+# ---------------------------------------------------------------- arithmetic
+
+
+def gemm(bench: Bench, dtype: str, sides: tuple[int, ...], budget: float, raw: dict) -> None:
+    """2·n³ FLOP in `dtype` for each n, as far as they take no more than about `LONGEST`."""
+    kept = raw["gemm"].setdefault(dtype, {})
+    with fp32_products(bench.torch, "high" if dtype == "tf32" else "highest"):
+        for n in sides:
+            if str(n // 2) in kept and 8 * min(kept[str(n // 2)]["seconds"]) > LONGEST:
+                return
+            try:
+                call = _product(bench, n, n, n, dtype)
+            except Unavailable:  # fp8 needs a torch built for it
+                del raw["gemm"][dtype]
+                return
+            repeats = timed(call, seconds=budget / len(sides), at_least=3)
+            # the better of two rounds: it is a ceiling
+            if str(n) not in kept or repeats.median < kept[str(n)]["median"]:
+                kept[str(n)] = record(repeats, 2 * n**3)
+
+
+def _product(bench: Bench, m: int, k: int, n: int, dtype: str) -> Callable[[], object]:
+    if dtype.startswith("fp8"):
+        return _fp8_product(bench, m, k, n)
+    a, b, c = bench.random(m, k, dtype=dtype), bench.random(k, n, dtype=dtype), bench.empty(m, n, dtype=dtype)
+    return lambda: bench.torch.mm(a, b, out=c)
+
+
+def _fp8_product(bench: Bench, m: int, k: int, n: int) -> Callable[[], object]:
+    """fp8 e4m3 operands with one scale each, result in bf16; the right operand lies column by column."""
+    torch = bench.torch
+    a, b = (bench.random(rows, k, dtype="bf16").to(torch.float8_e4m3fn) for rows in (m, n))
+    one = torch.ones((), device=bench.on)
+
+    def call():
+        return torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True)
+
+    try:
+        call()
+    except (AttributeError, TypeError, RuntimeError) as problem:
+        raise Unavailable(f"This torch multiplies no fp8 matrices here: {type(problem).__name__}.") from None
+    return call
+
+
+def gemm_shapes(bench: Bench, side: int, budget: float, raw: dict) -> None:
+    """Products that are not square: few rows (weights stay in the cache), and rows that do not fill cache lines."""
+    dtype = "fp32" if bench.on == "cpu" else "bf16"
+    shapes = [(rows, width, width) for width in (side, 2 * side) for rows in (1, 4, 16, 64)]
+    shapes += [(side, side, 4 * side), (side, side, 4 * side + 1)]
+    raw["gemm_shapes"] = {"dtype": dtype}
+    for m, k, n in shapes:
+        repeats = timed(_product(bench, m, k, n, dtype), seconds=budget / len(shapes), at_least=3)
+        raw["gemm_shapes"][f"{m}×{k}×{n}"] = record(repeats, 2 * m * k * n)
+
+
+def functions(bench: Bench, budget: float, raw: dict) -> None:
+    """Elements per second of functions that wait for arithmetic, beside a copy: a megabyte, which caches hold.
+
+    On a processor by one thread.
+    """
+    torch, rows, width = bench.torch, 512, 512
+    x, out = bench.random(rows, width), bench.empty(rows, width)
+    calls = {
+        "copy": lambda: out.copy_(x),
+        "exp": lambda: torch.exp(x, out=out),
+        "erf": lambda: torch.erf(x, out=out),
+        "tanh": lambda: torch.tanh(x, out=out),
+        "gelu": lambda: torch.nn.functional.gelu(x),
+        "softmax": lambda: torch.softmax(x, -1),
+        "layer norm": lambda: torch.nn.functional.layer_norm(x, (width,)),
+    }
+    seconds = budget / len(calls)
+    with timing.single_thread(torch):
+        raw["functions"] = {
+            name: record(timed(call, seconds=seconds, at_least=3), rows * width) for name, call in calls.items()
+        }
+
+
+# ---------------------------------------------------------------- bytes
+
+
+def add(bench: Bench, elements: int, seconds: float) -> timing.Repeats:
+    """Repeats of a + b into c, arrays of `elements` numbers."""
+    a, b, c = bench.random(elements), bench.random(elements), bench.empty(elements)
+    return timed(lambda: bench.torch.add(a, b, out=c), seconds=seconds)
+
+
+def memory_bandwidth(bench: Bench, elements: int, budget: float, raw: dict) -> None:
+    """Rate of the addition on large arrays; several rounds are pooled."""
+    repeats = add(bench, elements, budget)
+    rounds = [*raw["bandwidth"].get("rounds", []), list(repeats.values)]
+    pooled = timing.Repeats(tuple(s for round_ in rounds for s in round_))
+    raw["bandwidth"] = {"array_bytes": 4 * elements, **record(pooled, 12 * elements), "rounds": rounds}
+
+
+def staircase(bench: Bench, largest: int, budget: float, raw: dict) -> None:
+    """Rate of the same addition by working set (all three arrays together, in bytes), doubling from 24 KiB on."""
+    working_sets = [24 * 1024]
+    while 2 * working_sets[-1] <= largest:
+        working_sets.append(2 * working_sets[-1])
+    raw["staircase"] = {
+        str(size): record(add(bench, size // 12, budget / len(working_sets)), size) for size in working_sets
+    }
+
+
+def latency(bench: Bench, budget: float, raw: dict) -> None:
+    """Seconds of a hop in a random cycle, by working set; what cannot be chased is left out with the reason."""
+    from course_lib.experiments.measurements import pointer_chase  # experiments read the profile, so they come later
+
+    sizes = tuple(2**power for power in (15, 18, 21, 24, 27))
+    apart = pointer_chase.APART["cpu" if bench.on == "cpu" else "gpu"]
+    raw["latency"] = {}
+    for size in sizes:
+        try:
+            chase, _ = pointer_chase.chaser(bench, size // apart, apart)
+        except Unavailable as reason:
+            raw["latency"] = {"unavailable": str(reason)}
+            return
+        with timing.single_thread(bench.torch):
+            repeats = timed(chase, seconds=budget / len(sizes), at_least=3)
+        raw["latency"][str(size)] = record(repeats.scaled(1 / pointer_chase.HOPS))
+
+
+def fresh_allocation(bench: Bench, budget: float, raw: dict) -> None:
+    """A copy into a new result each time, and into one that is there: the difference is what fresh memory costs.
+
+    By size, because the C library hands small blocks out again and torch's allocator on a GPU all of them; on a
+    processor by one thread.
+    """
+    raw["fresh_allocation"] = {}
+    sizes = tuple(mebibytes * 2**20 for mebibytes in (1, 16, 64, 128))
+    for size in sizes:
+        x, out = bench.random(size // 4), bench.empty(size // 4)
+        seconds = budget / len(sizes) / 2
+        with timing.single_thread(bench.torch):
+            raw["fresh_allocation"][str(size)] = {
+                "new result": record(timed(x.clone, seconds=seconds, at_least=3), size),
+                "out=": record(timed(lambda x=x, out=out: out.copy_(x), seconds=seconds, at_least=3), size),
+            }
+
+
+def _beyond(last_level: int) -> int:
+    """Bytes of a set that no cache holds, though not more than a step may take."""
+    return min(max(64 * MB, 4 * last_level), 512 * MB)
+
+
+def weight_streaming(bench: Bench, last_level: int, budget: float, raw: dict) -> None:
+    """B/s at which a matrix-vector product reads its matrix, one after another of a set that exceeds the caches."""
+    side = 1024 if bench.on == "cpu" else 4096
+    matrices = [bench.random(side, side) for _ in range(-(-_beyond(last_level) // (4 * side**2)))]
+    x, y = bench.random(1, side), bench.empty(1, side)
+
+    def through_all():
+        for matrix in matrices:
+            bench.torch.mm(x, matrix, out=y)
+
+    nbytes = 4 * side**2 * len(matrices)
+    raw["weight_streaming"] = {"side": side, **record(timed(through_all, seconds=budget, at_least=3), nbytes)}
+
+
+def gather(bench: Bench, last_level: int, budget: float, raw: dict) -> None:
+    """Rows per second of an embedding: random rows of 3 KiB from a table beyond the caches, other rows each time."""
+    torch, width = bench.torch, 768
+    rows = _beyond(last_level) // (4 * width)
+    picks = min(4096, rows)
+    table = bench.random(rows, width)
+    order, out = torch.randperm(rows, generator=bench.generator, device=bench.on), bench.empty(picks, width)
+    sets = order[: rows // picks * picks].split(picks)
+
+    def all_sets():
+        for index in sets:
+            torch.index_select(table, 0, index, out=out)
+
+    raw["gather"] = {"row_bytes": 4 * width, **record(timed(all_sets, seconds=budget, at_least=3), picks * len(sets))}
+
+
+# ---------------------------------------------------------------- calls, copies, disk
+
+
+def call_overhead(bench: Bench, budget: float, raw: dict) -> None:
+    raw["call_overhead"]["add of 16 numbers"] = record(add(bench, 16, budget / 2))
+    a, b, c = bench.random(8, 8), bench.random(8, 8), bench.empty(8, 8)
+    raw["call_overhead"]["matrix product 8×8×8"] = record(
+        timed(lambda: bench.torch.mm(a, b, out=c), seconds=budget / 2)
+    )
+
+
+def launch(bench: Bench, budget: float, raw: dict) -> None:
+    """A tiny kernel alone, from its launch until the processor knows that it is done, and one of a hundred in a row.
+
+    The second is what a launch costs while the GPU has enough to do.
+    """
+    torch = bench.torch
+    x = bench.empty(16)
+
+    def alone():
+        x.add_(1.0)
+        torch.cuda.synchronize()
+
+    def in_a_row():
+        for _ in range(100):
+            x.add_(1.0)
+
+    raw["launch"] = {
+        "alone": record(timed(alone, seconds=budget / 2)),
+        "in a row": record(timed(in_a_row, seconds=budget / 2).scaled(1 / 100)),
+    }
+
+
+def pcie(bench: Bench, budget: float, raw: dict) -> None:
+    """B/s of copies of 64 MiB between pageable and pinned memory and the GPU."""
+    from course_lib.experiments.measurements import host_to_device  # experiments read the profile, so they come later
+
+    size, ways = 64 * 2**20, host_to_device.WAYS
+    raw["pcie"] = {
+        way: record(timed(host_to_device.copy(bench, way, size), seconds=budget / len(ways)), size) for way in ways
+    }
+
+
+def disk(bench: Bench, budget: float, raw: dict) -> None:
+    """B/s of reading a file of 64 MB, which the system was asked to drop from its page cache; where it cannot drop it,
+    from that cache. Left out, with the reason, where there is no room for the file.
+    """
+    from course_lib.experiments.measurements import disk_stream  # experiments read the profile, so they come later
+
+    size, cold = 64 * MB, hasattr(disk_stream.os, "posix_fadvise")
+    try:
+        with disk_stream.temporary_file(size) as file:
+            rates = disk_stream.rates(file, size, disk_stream.PIECE, cold, budget)
+    except (Unavailable, OSError) as problem:
+        raw["disk"] = {"unavailable": str(problem) if isinstance(problem, Unavailable) else type(problem).__name__}
+        return
+    repeats = timing.Repeats(tuple(size / rate for rate in rates))
+    raw["disk"] = {"file_bytes": size, "cold": cold, **record(repeats, size)}

@@ -1,0 +1,81 @@
+"""What a call allocates: the largest rise of allocated memory while it runs, as torch's own allocator counts it.
+
+On a processor the profiler reports every allocation and release of torch's allocator; on a GPU the caching allocator
+keeps its own maximum, which counts blocks rounded up to 512 B.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+
+from course_lib.experiments.running.bench import Bench
+
+
+def bytes_of(tensors: Iterable) -> int:
+    """Bytes of the distinct storages of `tensors`."""
+    return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
+
+
+def state_of(net, optimizer=None) -> list:
+    """Every tensor that lives between two training steps: weights, buffers, gradients, states of the optimizer."""
+    tensors = [*net.parameters(), *net.buffers()]
+    tensors += [parameter.grad for parameter in net.parameters() if parameter.grad is not None]
+    for state in optimizer.state.values() if optimizer else ():
+        tensors += [value for value in state.values() if hasattr(value, "untyped_storage")]
+    return tensors
+
+
+def rise(bench: Bench, call: Callable[[], object]) -> int:
+    """By how many bytes allocated memory exceeds, at most, what it was before `call()`, whose result is held on to."""
+    if bench.on == "cuda":
+        return _rise_on_gpu(bench.torch, call)
+    return _highest(changes(bench.torch, call))
+
+
+def _rise_on_gpu(torch, call) -> int:
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    held = call()
+    torch.cuda.synchronize()
+    highest = torch.cuda.max_memory_allocated()
+    del held
+    return highest - before
+
+
+def changes(torch, call) -> list[int]:
+    """Bytes that torch's allocator for the processor gave (positive) or took back (negative), in order of time."""
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    recording = torch.profiler.profile(activities=activities, profile_memory=True)
+    with _silent():
+        recording.start()
+    try:
+        held = call()
+    finally:
+        with _silent():
+            recording.stop()
+    del held
+    events = [event for event in recording.profiler.kineto_results.events() if event.name() == "[memory]"]
+    return [event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())]
+
+
+@contextmanager
+def _silent():
+    """The profiler of some versions says on the process's standard error that it starts and stops; not in here."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _highest(changes: Iterable[int]) -> int:
+    """The largest sum of the first so many changes; 0 before any."""
+    now = highest = 0
+    for change in changes:
+        now += change
+        highest = max(highest, now)
+    return highest

@@ -1,0 +1,95 @@
+"""Calls that several experiments time: each function gives the `build` of a Case."""
+
+from collections.abc import Callable
+
+from course_lib.accounting import precision
+from course_lib.experiments.running.bench import Bench
+
+Build = Callable[[Bench], Callable[[], object]]
+
+# B; a set of matrices this large is taken in turn so that no cache keeps one for the next pass
+BEYOND_CACHE = 256 * 2**20
+
+
+def beyond_cache(rows: int, columns: int, dtype: str) -> int:
+    """How many matrices of this shape make up `BEYOND_CACHE`."""
+    return -(-BEYOND_CACHE // precision.nbytes(rows * columns, dtype))
+
+
+def addition(elements: int, dtype: str) -> Build:
+    """a + b into c, arrays of `elements` numbers."""
+
+    def build(bench: Bench):
+        a, b, c = (bench.random(elements, dtype=dtype) for _ in range(3))
+        return lambda: bench.torch.add(a, b, out=c)
+
+    return build
+
+
+def gather(table: int, picks: int, shuffled: bool) -> Build:
+    """`picks` of `table` fp32 numbers, the first ones in order or any of them at random."""
+
+    def build(bench: Bench):
+        torch = bench.torch
+        source, out = bench.random(table), bench.empty(picks)
+        order = torch.arange(picks, device=bench.on)
+        if shuffled:
+            order = torch.randint(table, (picks,), generator=bench.generator, device=bench.on)
+        return lambda: torch.index_select(source, 0, order, out=out)
+
+    return build
+
+
+def product(m: int, k: int, n: int, dtype: str) -> Build:
+    """[m, k] @ [k, n] into [m, n]."""
+
+    def build(bench: Bench):
+        a, b, c = bench.random(m, k, dtype=dtype), bench.random(k, n, dtype=dtype), bench.empty(m, n, dtype=dtype)
+        return lambda: bench.torch.mm(a, b, out=c)
+
+    return build
+
+
+def matrix_times_vector(n: int, dtype: str, matrices: int) -> Build:
+    """[n, n] @ [n, 1] into [n, 1], once with each of a set of `matrices`."""
+
+    def build(bench: Bench):
+        weights = [bench.random(n, n, dtype=dtype) for _ in range(matrices)]
+        x, y = bench.random(n, 1, dtype=dtype), bench.empty(n, 1, dtype=dtype)
+
+        def passes():
+            for weight in weights:
+                bench.torch.mm(weight, x, out=y)
+
+        return passes
+
+    return build
+
+
+def linear(rows: int, width: int, dtype: str, layers: int) -> Build:
+    """What `nn.Linear(width, width, bias=False)` computes, x @ weight.T, once with each of `layers` weights."""
+
+    def build(bench: Bench):
+        weights = [bench.random(width, width, dtype=dtype) for _ in range(layers)]
+        x, y = bench.random(rows, width, dtype=dtype), bench.empty(rows, width, dtype=dtype)
+
+        def through_all():
+            for weight in weights:
+                bench.torch.mm(x, weight.t(), out=y)
+
+        return through_all
+
+    return build
+
+
+def one_after_another(first: Build, second: Build) -> Build:
+    def build(bench: Bench):
+        before, after = first(bench), second(bench)
+
+        def both():
+            before()
+            after()
+
+        return both
+
+    return build

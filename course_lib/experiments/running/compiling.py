@@ -1,0 +1,48 @@
+"""torch.compile for experiments: nothing stays on the disk, and a missing compiler is a reason and not a traceback."""
+
+import contextlib
+import importlib.util
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from unittest import mock
+
+from course_lib.experiments.profile import machine
+from course_lib.experiments.running.errors import Unavailable, in_one_line
+
+_CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
+
+
+@contextlib.contextmanager
+def compiling(bench, what: str = "torch.compile") -> Iterator[None]:
+    """Run code that compiles when it is first called: its files go into a folder that is removed afterwards, and
+    whatever goes wrong is Unavailable with its reason.
+    """
+    if machine.compiler() is None:
+        raise Unavailable(f"{what} needs a C++ compiler, and this machine has none.")
+    if bench.on == "cuda" and importlib.util.find_spec("triton") is None:
+        raise Unavailable(f"{what} needs Triton on a GPU, and it is not installed.")
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="course-compile-", ignore_cleanup_errors=True))
+        stack.enter_context(mock.patch.dict(os.environ, dict.fromkeys(_CACHES, folder)))
+        stack.enter_context(_settings())
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")  # advice on settings that an experiment chose on purpose
+        try:
+            yield
+        except Unavailable:
+            raise
+        except Exception as problem:
+            if isinstance(problem, MemoryError) or "out of memory" in str(problem).lower():
+                raise
+            raise Unavailable(f"{what} failed. {in_one_line(problem)}") from None
+
+
+@contextlib.contextmanager
+def _settings() -> Iterator[None]:
+    """Compile in this process, so that no pool of workers stays, and without a precompiled header for one kernel."""
+    import torch._inductor.config as inductor
+
+    with inductor.patch(compile_threads=1, cpp_cache_precompile_headers=False):
+        yield

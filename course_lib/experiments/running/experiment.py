@@ -1,0 +1,262 @@
+"""The one shape of every experiment, and how one is run.
+
+An experiment is a list of cases. Most cases say what they count (`roofline.Op`s: FLOPs, bytes, calls), from which the
+prediction follows without torch on any device, and build the call that is timed; others observe a quantity themselves
+(bytes that a step allocates, a rate) and predict it in their own way. The experiment turns the measured cases into the
+rows of its table.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any
+
+from course_lib.accounting import hardware, roofline, units
+from course_lib.experiments.profile import machine, profile
+from course_lib.experiments.running import timing
+from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.errors import Unavailable, in_one_line
+from course_lib.experiments.running.result import Column, Result, frozen
+from course_lib.experiments.running.timing import Repeats
+
+LARGE_CACHE = 64 * 10**6  # B; the smallest set of operands that is meant to exceed the caches
+UNTIMED = "Not a time: how fast this machine is, and what else runs on it, changes nothing here."
+UNSTATED_OVERHEAD = 5e-6  # s; a call on a GPU that needs less than this by the roofline is ruled by its overhead
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to measure, in one of two ways: timed (`build`), or observed (`observe`).
+
+    name: short and the same on every device, so that a recording can stand beside a live run. call: what runs, with its
+    sizes. ops: all work of the case; their `calls` say how many framework calls. build: makes, from a Bench, the
+    function that is timed. share: how much of the case one run of that function does (2 of 8 equal passes: 1/4); its
+    time is divided by it. gradients: whether autograd is on while it runs. observe: measures, with a Bench and for
+    about so many seconds, and gives every repeat of the quantity; autograd is on. Either raises Unavailable where the
+    machine lacks what the case needs (a compiler): the case is then left out, and a note says why. expect: device ->
+    the predicted value of the quantity, None where nothing predicts it; without it, the roofline's seconds for `ops`.
+    facts: further values of the row, by the key of their column.
+    """
+
+    name: str
+    call: str
+    ops: tuple[roofline.Op, ...] = ()
+    build: Callable[[Bench], Callable[[], object]] | None = None
+    share: float = 1.0
+    gradients: bool = False
+    observe: Callable[[Bench, float], Sequence[float]] | None = None
+    expect: Callable[[hardware.Device], float | None] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if (self.build is None) == (self.observe is None):
+            raise ValueError(
+                f"Case {self.name!r} must have exactly one of build (timed) and observe (measures itself)."
+            )
+
+    @property
+    def flops(self) -> int:
+        return sum(op.flops for op in self.ops)
+
+    @property
+    def bytes(self) -> int:
+        return sum(op.bytes for op in self.ops)
+
+    @property
+    def calls(self) -> int:
+        return sum(op.calls for op in self.ops)
+
+    @property
+    def intensity(self) -> float:
+        """FLOP/B"""
+        return self.flops / self.bytes
+
+    def predict(self, device: hardware.Device) -> float | None:
+        """The quantity on `device`, seconds unless `expect` says otherwise; None where the data sheet cannot tell: the
+        calls are so small that their unstated overhead decides.
+        """
+        if self.expect:
+            return self.expect(device)
+        seconds = roofline.predict_seconds(self.ops, device=device)
+        if device.kind == "gpu" and not device.call_overhead and seconds / self.calls < UNSTATED_OVERHEAD:
+            return None
+        return seconds
+
+    def bound(self, device: hardware.Device) -> str:
+        """What most of the predicted time goes to: "compute", "memory" or "overhead"."""
+        times = {"compute": 0.0, "memory": 0.0, "overhead": self.calls * device.call_overhead}
+        for op in self.ops:
+            place = roofline.place(flops=op.flops, bytes=op.bytes, device=device, dtype=op.dtype)
+            times[place.bound] += place.seconds
+        return max(times, key=times.__getitem__)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What a module of this package defines as `EXPERIMENT`.
+
+    cases(device, quick): what is timed on a device of that kind; the quick cases come back from full too, timed longer.
+    table(cases, timings, device): rows of typed values for the cases that were timed. predict(cases, device): case of
+    the comparison -> predicted value, or None where it cannot be told. quantity: the column that was measured and is
+    compared. timed: whether any column is a time or a rate; what runs beside them does not disturb bytes and counts.
+    """
+
+    name: str
+    question: str
+    columns: tuple[Column, ...]
+    quantity: str
+    cases: Callable[[hardware.Device, bool], tuple[Case, ...]]
+    table: Callable[[Sequence[Case], Mapping[str, Repeats], hardware.Device], list[dict]]
+    predict: Callable[[Sequence[Case], hardware.Device], dict[str, float | None]]
+    plot: Callable[[Result], object]
+    timed: bool = True
+    quick_seconds: float = 0.15  # time for one case
+    full_seconds: float = 1.0
+    on_gpu: str = ""  # what is different on a GPU, in a few words
+    gpu_only: str = ""  # one sentence that says why a processor has nothing to show here; "" where it has
+    method: tuple[str, ...] = ()
+
+
+def main_dtype(device: hardware.Device) -> str:
+    """What deep learning computes in there: fp32 on a processor, bf16 on a GPU (fp16 where it lacks bf16)."""
+    if device.kind == "cpu":
+        return "fp32"
+    return "bf16" if "bf16" in device.peaks else "fp16"
+
+
+def repeated(op: roofline.Op, calls: int) -> roofline.Op:
+    """`calls` times the same call."""
+    return replace(op, flops=op.flops * calls, bytes=op.bytes * calls, calls=op.calls * calls)
+
+
+def run(
+    experiment: Experiment, on: str = "auto", quick: bool = True, progress=iter, budget: float | None = None
+) -> Result:
+    """Run `experiment` here and now; prints nothing. An interrupt returns what was measured until then.
+
+    budget: seconds for all cases together, as the recorder gives. Cases then get less time each, those that would start
+    later are left out, and one that fails is left out with its reason, so that the others are not lost with it.
+    """
+    on = timing.resolve_on(on)
+    if on == "cpu" and experiment.gpu_only:
+        raise Unavailable(experiment.gpu_only)
+    torch = timing.need_torch()
+    device, profile_note = profile.current(on)
+    bench = Bench.on_device(torch, on)
+    cases, timings, interrupted = experiment.cases(device, quick), {}, False
+    start = machine.Clock.now()
+    seconds, at_least = (experiment.quick_seconds, 3) if quick else (experiment.full_seconds, 10)
+    if budget:
+        seconds = min(seconds, 0.6 * budget / len(cases))  # the rest is for building the cases
+    begun, too_large, left_out = time.monotonic(), [], {}
+    for case in progress(cases):
+        if budget and time.monotonic() - begun > budget:
+            left_out[case.name] = f"The {budget:.0f} s for this experiment were over."
+            continue
+        try:
+            with torch.inference_mode(case.build is not None and not case.gradients):
+                timed = _measure(case, bench, seconds, at_least)
+        except KeyboardInterrupt:
+            interrupted = True
+            break
+        except Unavailable as reason:
+            left_out[case.name] = in_one_line(reason)
+            continue
+        except Exception as problem:
+            if _out_of_memory(problem):
+                too_large.append(case.name)
+            elif budget:
+                left_out[case.name] = in_one_line(problem)
+            else:
+                raise
+            continue
+        timings[case.name] = timed
+        interrupted = timed.interrupted
+        if interrupted:
+            break
+    others = start.used_by_others() if experiment.timed else None
+    if not timings and interrupted:
+        raise KeyboardInterrupt
+    if not timings and left_out:
+        raise Unavailable(f"{experiment.name}: nothing could be measured. {' '.join(_sentences(left_out))}")
+    if not timings:
+        raise Unavailable(f"{experiment.name}: no case fits into the memory of this machine.")
+    done = [case for case in cases if case.name in timings]
+    predicted = experiment.predict(done, device)
+    return Result(
+        name=experiment.name,
+        question=experiment.question,
+        columns=experiment.columns,
+        quantity=experiment.quantity,
+        rows=tuple(units.FrozenDict(row) for row in experiment.table(done, timings, device)),
+        prediction=units.FrozenDict(predicted),
+        raw=units.FrozenDict({name: timed.values for name, timed in timings.items()}),
+        device=frozen(profile.entry(device)),
+        provenance=frozen(
+            {
+                **profile.conditions(),
+                "on": on,
+                "date": date.today().isoformat(),
+                "dtype": ", ".join(sorted({op.dtype for case in cases for op in case.ops})),
+                "quick": quick,
+                "interrupted": interrupted,
+                "used_by_others": others,
+                "profile": profile_note if experiment.timed else UNTIMED,
+                "method": list(experiment.method),
+                "notes": _notes(experiment, on, timings, cases, too_large, left_out, interrupted, others),
+            }
+        ),
+    )
+
+
+def _measure(case: Case, bench: Bench, seconds: float, at_least: int) -> timing.Repeats:
+    if case.observe:
+        return Repeats(tuple(float(value) for value in case.observe(bench, seconds)))
+    return timing.measure(case.build(bench), seconds=seconds, at_least=at_least).scaled(1 / case.share)
+
+
+def _out_of_memory(problem: BaseException) -> bool:
+    """Whether torch or Python ran out of memory: the GPU's allocator has a class of its own, the CPU's only says so."""
+    words = ("out of memory", "not enough memory", "can't allocate memory")
+    return isinstance(problem, MemoryError) or any(word in str(problem).lower() for word in words)
+
+
+def _notes(
+    experiment: Experiment,
+    on: str,
+    timings: Mapping[str, Repeats],
+    cases: Sequence[Case],
+    too_large: Sequence[str],
+    left_out: Mapping[str, str],
+    interrupted: bool,
+    others: float | None,
+) -> list[str]:
+    """What a reader of the numbers has to know."""
+    notes = []
+    if others is not None and others > machine.BUSY:
+        notes.append(
+            f"Other programs used {others:.0%} of the processor meanwhile: the times are longer than they need be."
+        )
+    if noisy := [name for name, timed in timings.items() if timed.spread > timing.NOISY]:
+        notes.append(f"The repeats of these spread widely: {', '.join(noisy)}.")
+    cache = machine.last_level_cache()
+    if on == "cpu" and experiment.timed and cache > LARGE_CACHE:
+        notes.append(
+            f"The last-level cache of this machine holds {units.format_bytes(cache)}: "
+            "part of what is meant to come from memory comes from it."
+        )
+    if too_large:
+        notes.append(f"Left out, because this machine has not the memory for them: {', '.join(too_large)}.")
+    notes += _sentences(left_out)
+    if interrupted:
+        notes.append(f"Interrupted: {len(timings)} of {len(cases)} cases were measured.")
+    return notes
+
+
+def _sentences(left_out: Mapping[str, str]) -> list[str]:
+    """One sentence for each reason, with all cases that it left out."""
+    reasons: dict[str, list[str]] = {}
+    for case, reason in left_out.items():
+        reasons.setdefault(reason, []).append(case)
+    return [f"Left out ({', '.join(cases)}): {reason}" for reason, cases in reasons.items()]

@@ -1,0 +1,149 @@
+"""From timed cases to the rows of a result and its prediction: the forms that experiments share.
+
+Four quantities cover nearly all of them: the time of a case with what it counts (`rows_by_case`), whatever a case
+predicts and measures (`rows_of_quantity`), a rate, that is an amount over the time (`rates`), and the ratio of two
+cases' times (`predicted_ratio`, `measured_ratio`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from course_lib.accounting import hardware, roofline
+from course_lib.experiments.running.experiment import Case
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.timing import Repeats
+
+Table = Callable[[Sequence[Case], Mapping[str, Repeats], hardware.Device], list[dict]]
+Predict = Callable[[Sequence[Case], hardware.Device], dict[str, float | None]]
+
+CASE_COLUMNS = (
+    Column("case", "case", "", "str"),
+    Column("call", "call", "", "str"),
+    Column("flops", "FLOPs", "FLOP", "int"),
+    Column("bytes", "bytes", "B", "int"),
+    Column("calls", "calls", "", "int"),
+    Column("intensity", "intensity", "FLOP/B", "float"),
+    Column("bound", "bound by", "", "str"),
+    Column("predicted", "predicted", "s", "float"),
+    Column("measured", "measured", "s", "float"),
+    Column("q1", "first quartile", "s", "float", shown=False),
+    Column("q3", "third quartile", "s", "float", shown=False),
+    Column("attained", "attained", "FLOP/s", "float"),
+    Column("repeats", "repeats", "", "int", shown=False),
+)
+# of two times; the quartiles of the times give the lowest and the highest ratio
+RATIO_COLUMNS = (
+    Column("predicted", "predicted ratio", "×", "float?"),
+    Column("measured", "measured ratio", "×", "float"),
+    Column("q1", "low", "×", "float", shown=False),
+    Column("q3", "high", "×", "float", shown=False),
+)
+
+
+def quantity_columns(heading: str, unit: str, *facts: Column) -> tuple[Column, ...]:
+    """Columns of an experiment whose cases measure one quantity: case, call, `facts`, predicted, measured, spread."""
+    return (
+        Column("case", "case", "", "str"),
+        Column("call", "call", "", "str"),
+        *facts,
+        Column("predicted", "predicted", unit, "float?"),
+        Column("measured", heading, unit, "float"),
+        Column("q1", "first quartile", unit, "float", shown=False),
+        Column("q3", "third quartile", unit, "float", shown=False),
+        Column("repeats", "repeats", "", "int", shown=False),
+    )
+
+
+# ---------------------------------------------------------------- times, and quantities that cases measure
+
+
+def rows_by_case(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
+    """One row for each case with the columns `CASE_COLUMNS`."""
+    rows = []
+    for case in cases:
+        timed = timings[case.name]
+        first, third = timed.quartiles
+        rows.append(
+            {
+                "case": case.name,
+                "call": case.call,
+                "flops": case.flops,
+                "bytes": case.bytes,
+                "calls": case.calls,
+                "intensity": case.intensity,
+                "bound": case.bound(device),
+                "predicted": roofline.predict_seconds(case.ops, device=device),
+                "measured": timed.median,
+                "q1": first,
+                "q3": third,
+                "attained": case.flops / timed.median,
+                "repeats": len(timed.values),
+            }
+        )
+    return rows
+
+
+def rows_of_quantity(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
+    """One row for each case with the columns `quantity_columns` and the case's facts."""
+    return [_row(case, case.predict(device), timings[case.name]) for case in cases]
+
+
+def predicted_by_case(cases: Sequence[Case], device: hardware.Device) -> dict[str, float | None]:
+    """case -> predicted value of the quantity, None where it cannot be told."""
+    return {case.name: case.predict(device) for case in cases}
+
+
+def _row(case: Case, predicted: float | None, repeats: Repeats, of: Callable[[float], float] = float) -> dict:
+    """`of` makes the quantity of a repeat's median and quartiles; the larger quartile may become the smaller one."""
+    low, high = sorted(of(value) for value in repeats.quartiles)
+    return {
+        "case": case.name,
+        "call": case.call,
+        **case.facts,
+        "predicted": None if predicted is None else float(predicted),
+        "measured": of(repeats.median),
+        "q1": low,
+        "q3": high,
+        "repeats": len(repeats.values),
+    }
+
+
+# ---------------------------------------------------------------- rates
+
+
+def rates(amount: Callable[[Case, hardware.Device], float]) -> tuple[Table, Predict]:
+    """(table, predict) of an experiment that times its cases and compares amount(case, device) over their time.
+
+    The rows have the columns `quantity_columns` and the case's facts. An amount of bytes gives B/s; what a second at
+    the peak would do, divided by the peak, gives a share of the peak. The prediction is None where that of the time is.
+    """
+
+    def predicted(case: Case, device: hardware.Device) -> float | None:
+        seconds = case.predict(device)
+        return None if seconds is None else amount(case, device) / seconds
+
+    def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
+        rows = []
+        for case in cases:
+            whole = amount(case, device)
+            rows.append(_row(case, predicted(case, device), timings[case.name], lambda seconds, of=whole: of / seconds))
+        return rows
+
+    def predict(cases: Sequence[Case], device: hardware.Device) -> dict[str, float | None]:
+        return {case.name: predicted(case, device) for case in cases}
+
+    return table, predict
+
+
+# ---------------------------------------------------------------- ratios
+
+
+def predicted_ratio(before: Case, after: Case, device: hardware.Device) -> float | None:
+    """Predicted time of `after` over that of `before`; None where one of the two cannot be told."""
+    first, second = before.predict(device), after.predict(device)
+    return None if first is None or second is None else second / first
+
+
+def measured_ratio(before: Repeats, after: Repeats) -> dict[str, float]:
+    """`measured`, `q1` and `q3` of `RATIO_COLUMNS`: the median of `after` over that of `before`, and its extremes."""
+    (low_before, high_before), (low, high) = before.quartiles, after.quartiles
+    return {"measured": after.median / before.median, "q1": low / high_before, "q3": high / low_before}

@@ -1,0 +1,130 @@
+"""How a time is taken: `timeit` loops, by the clock of `torch.utils.benchmark`, which waits for the accelerator first.
+
+Method. The call runs once before anything is timed (pages are touched, kernels are loaded, threads have started). It
+then runs in blocks, at most about 50 of them, each so long that reading the clock costs less than a thousandth of it;
+one block gives one repeat. The garbage collector is off inside a block. Nothing is dropped: every repeat is kept, and
+reported are the median and the quartiles.
+"""
+
+import contextlib
+import statistics
+import timeit
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from course_lib.experiments.running.errors import Unavailable
+
+NOISY = 0.25  # (q3 − q1) / median above this is reported as a wide spread
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """What one thing came to every time it was measured: seconds of a call, or bytes, or a rate."""
+
+    values: tuple[float, ...]
+    interrupted: bool = False
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        return quartiles(self.values)
+
+    @property
+    def spread(self) -> float:
+        """Interquartile range over median."""
+        first, third = self.quartiles
+        return (third - first) / self.median if third > first else 0.0
+
+    def scaled(self, factor: float) -> "Repeats":
+        return Repeats(tuple(value * factor for value in self.values), self.interrupted)
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float]:
+    """(first, third) quartile of `values`, interpolated linearly as numpy does; of one value, that value."""
+    if len(values) == 1:
+        return values[0], values[0]
+    first, _, third = statistics.quantiles(values, n=4, method="inclusive")
+    return first, third
+
+
+def measure(call: Callable[[], object], *, seconds: float, at_least: int = 5) -> Repeats:
+    """Time `call()` for about `seconds`, and at least `at_least` repeats, on as many threads as torch is set to.
+
+    An interrupt (Ctrl-C, the stop button) ends the measurement: repeats taken so far are returned with
+    `interrupted=True`; before the first one KeyboardInterrupt goes on.
+    """
+    need_torch()
+    from torch.utils.benchmark import timer as clock
+
+    loop = timeit.Timer(call, timer=clock)
+    call()
+    shortest = max(1000 * _cost(clock), seconds / 50)  # of a block
+    number, block = 1, loop.timeit(1)
+    while block < shortest:
+        number = max(2 * number, int(number * shortest / max(block, 1e-9)))
+        block = loop.timeit(number)
+    kept = [block / number]  # the block that was long enough is the first repeat
+    latest = clock() + 3 * seconds  # a disturbed block may take many times as long as the one that was tried
+    try:
+        for _ in range(max(at_least, round(seconds / block)) - 1):
+            kept.append(loop.timeit(number) / number)
+            if len(kept) >= at_least and clock() > latest:
+                break
+    except KeyboardInterrupt:
+        return Repeats(tuple(kept), interrupted=True)
+    return Repeats(tuple(kept))
+
+
+@contextlib.contextmanager
+def single_thread(torch):
+    """torch on one thread for the length of a with-block."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _cost(clock: Callable[[], float]) -> float:
+    """Seconds that reading the clock takes, waiting for an idle accelerator included."""
+    readings = [clock() for _ in range(6)]
+    return statistics.median(after - before for before, after in pairwise(readings))
+
+
+def has_torch() -> bool:
+    """Whether torch can be imported in this kernel."""
+    try:
+        need_torch()
+    except Unavailable:
+        return False
+    return True
+
+
+def need_torch():
+    """The torch module, or Unavailable with what still works without it."""
+    try:
+        import torch
+    except ImportError:
+        raise Unavailable(
+            "PyTorch is not installed in this kernel, so nothing can be measured live. The calculators, the cards "
+            "and the recordings work without it; `make lab` sets up an environment that has it."
+        ) from None
+    return torch
+
+
+def resolve_on(on: str) -> str:
+    """ "cpu" or "cuda" for `on`; "auto" is the GPU if torch sees one. Unavailable for "cuda" without CUDA."""
+    if on not in ("auto", "cpu", "cuda"):
+        raise ValueError(f"on={on!r} must be 'auto', 'cpu' or 'cuda'.")
+    torch = need_torch()
+    if on == "cuda" and not torch.cuda.is_available():
+        raise Unavailable(
+            "on='cuda' needs an NVIDIA GPU and a torch built for it, and torch sees none here: "
+            "use on='auto', or load a recording."
+        )
+    return ("cuda" if torch.cuda.is_available() else "cpu") if on == "auto" else on

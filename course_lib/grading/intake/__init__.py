@@ -1,0 +1,1 @@
+"""From what a student handed in to the answers of a task."""

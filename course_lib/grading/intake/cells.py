@@ -1,0 +1,255 @@
+"""The cells of a notebook file that nobody vouches for, and which of them are the answers to a task."""
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_lib.grading.intake.task import Answer, Task, checked, nbgrader_of, source_of
+from course_lib.grading.wording import say
+
+LARGEST = 64_000_000
+"""Bytes of a notebook file."""
+
+LONGEST = 200_000
+"""Characters of an answer, and of all other code cells together."""
+
+
+MOST_CONTAINERS = 1_000_000
+"""Lists and dictionaries in a file: each costs twenty times its two characters in memory."""
+
+NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class Unreadable(Exception):  # noqa: N818 (nothing is wrong with the grader)
+    """A file that is no notebook; its text says why."""
+
+
+def clean(text: str) -> str:
+    """`text` as it can be written to any file: no lone surrogates, no control characters, one kind of line end."""
+    return NO_TEXT.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+# ---------------------------------------------------------------------------------------------------- reading a file
+
+
+def read_cells(path: Path) -> tuple[list[dict], list[str]]:
+    """The cells of a notebook file, each with text for its source and nothing else changed, and notes on the file.
+
+    Raises `Unreadable` with the reason. The format number is not believed: a list of cells is one.
+    """
+    text, notes = _text(_content(path))
+    if text.count("{") + text.count("[") > MOST_CONTAINERS:
+        raise Unreadable(say("unreadable", "nested"))
+    try:
+        notebook = json.loads(text, parse_int=_whole, parse_constant=lambda _: None)
+    except RecursionError:
+        raise Unreadable(say("unreadable", "nested")) from None
+    except ValueError as error:
+        raise Unreadable(say("unreadable", "json", error=clean(str(error)))) from None
+    notebook = notebook if isinstance(notebook, dict) else {}
+    sheets = notebook.get("worksheets")
+    sheets = sheets if isinstance(sheets, list) else []
+    lists = [notebook.get("cells"), *(sheet.get("cells") for sheet in sheets if isinstance(sheet, dict))]
+    if not any(isinstance(cells, list) for cells in lists):
+        raise Unreadable(say("unreadable", "cells"))
+    if notebook.get("nbformat") != 4:
+        notes.append(say("notes", "format", format=clean(str(notebook.get("nbformat"))[:20])))
+    return [cell for cells in lists if isinstance(cells, list) for cell in cells if isinstance(cell, dict)], notes
+
+
+def _whole(digits: str) -> int:
+    """An integer of JSON; one of absurd length, which Python refuses to read, is none of ours."""
+    return int(digits) if len(digits) < 20 else 0
+
+
+def _content(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise Unreadable(say("unreadable", "open", error=error.strerror)) from None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Unreadable(say("unreadable", "special"))
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise Unreadable(say("unreadable", "large", limit=LARGEST // 1_000_000))
+    if not content.strip(b"\0 \r\n\t"):
+        raise Unreadable(say("unreadable", "empty"))
+    return content
+
+
+def _text(content: bytes) -> tuple[str, list[str]]:
+    encoding = json.detect_encoding(content)
+    notes = [] if encoding == "utf-8" else [say("notes", "encoding", encoding=encoding)]
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        text = content.decode(encoding, "replace")
+        notes.append(say("notes", "damaged", encoding=encoding))
+    return text.removeprefix("\ufeff"), notes
+
+
+# --------------------------------------------------------------------------------------------------- finding answers
+
+
+@dataclass(frozen=True)
+class Found:
+    """Source by grade_id of every answer cell (the stub where there is none), the other code cells, notes.
+
+    any   whether at least one answer cell was found.
+    done  how many answers differ from the stub.
+    """
+
+    answers: Mapping[str, str]
+    others: Sequence[str]
+    notes: Sequence[str]
+    any: bool
+    done: int
+
+
+def match(task: Task, cells: Sequence[Mapping]) -> Found:
+    """Which cells answer `task`. Their id decides; where it was lost, the name that is defined, or the text before.
+
+    Of several copies the last one above the check counts that is not the stub (as when the notebook runs from top to
+    bottom), else the first such below. Where the cell was left as it was, an answer in another cell counts.
+    """
+    return _Match(task, cells).run()
+
+
+class _Match:
+    def __init__(self, task: Task, cells: Sequence[Mapping]):
+        self.task = task
+        self.sources = [clean(source_of(cell)) for cell in cells]
+        self.code = [cell.get("cell_type") == "code" for cell in cells]
+        known = [nbgrader_of(cell).get("grade_id") for cell in task.notebook["cells"]]
+        self.ids = [id if (id := nbgrader_of(cell).get("grade_id")) in known else None for cell in cells]
+        self.cell_ids = [_cell_ids(cell) for cell in cells]
+        self.checks = [checked(source) for source in self.sources]
+        self.taken: set[int] = set()
+        self.notes: list[str] = []
+        self.released = {_bare(source_of(cell)) for cell in task.notebook["cells"] if not nbgrader_of(cell)}
+
+    def run(self) -> Found:
+        chosen = {answer.grade_id: self._choose(answer) for answer in self.task.answers}
+        answers = {answer.grade_id: self._answer(answer, chosen[answer.grade_id]) for answer in self.task.answers}
+        stubs = {answer.grade_id: answer.stub for answer in self.task.answers}
+        given = [source_of(cell) for cell in self.task.notebook["cells"] if _is_given_code(cell)]
+        mine = [self.sources[i] for i in range(len(self.sources)) if self._is_other(i)]
+        return Found(
+            answers=answers,
+            others=[*given, *_limited(source for source in mine if _bare(source) not in set(map(_bare, given)))],
+            notes=self.notes,
+            any=any(index is not None for index in chosen.values()),
+            done=sum(_bare(answers[id]) != _bare(stubs[id]) for id in answers),
+        )
+
+    def _choose(self, answer: Answer) -> int | None:
+        """The index of the cell that answers, or None."""
+        own = self._with_id(answer)
+        self.taken |= set(own)
+        done = [i for i in own if not self._is_stub(i, answer)]
+        if len(done) > 1:
+            self.notes.append(say("notes", "copies", grade_id=answer.grade_id, count=len(own)))
+        if done:
+            return self._in_force(done, answer)
+        if (index := self._by_content(answer, own)) is not None:
+            found = "elsewhere" if own else "by_place" if answer.text else "by_name"
+            self.notes.append(say("notes", found, grade_id=answer.grade_id))
+            self.taken.add(index)
+            return index
+        if not own:
+            self.notes.append(say("notes", "deleted", grade_id=answer.grade_id))
+        return own[0] if own else None
+
+    def _with_id(self, answer: Answer) -> list[int]:
+        """The cells that carry the answer's grade_id; if none does, those with its cell id."""
+        own = [i for i, id in enumerate(self.ids) if id == answer.grade_id]
+        released = _cell_ids(self.task.notebook["cells"][answer.index])
+        return own or [i for i, ids in enumerate(self.cell_ids) if ids & released and self.ids[i] is None]
+
+    def _by_content(self, answer: Answer, own: Sequence[int]) -> int | None:
+        """A cell without id that defines what is asked for; of a text, the one after the text that was before it."""
+        if answer.text:
+            return None if own else self._after(answer)
+        done = [
+            i
+            for i, source in enumerate(self.sources)
+            if i not in self.taken and self.ids[i] is None and any(_defines(source, name) for name in answer.names)
+        ]
+        return self._in_force([i for i in done if not self._is_stub(i, answer)] or done, answer) if done else None
+
+    def _after(self, answer: Answer) -> int | None:
+        before = _bare(source_of(self.task.notebook["cells"][answer.index - 1])) if answer.index else None
+        places = [i + 1 for i, source in enumerate(self.sources) if before and _bare(source) == before]
+        free = [i for i in places if i < len(self.sources) and self._is_free_text(i)]
+        return free[0] if free else None
+
+    def _in_force(self, indices: Sequence[int], answer: Answer) -> int:
+        """The one of several copies that counts when the check is run from above."""
+        names = set(answer.names)
+        check = next((i for i, found in enumerate(self.checks) if found and found[1] in names), None)
+        above = [i for i in indices if check is not None and i < check]
+        return above[-1] if above else indices[0]
+
+    def _answer(self, answer: Answer, index: int | None) -> str:
+        """The text of an answer; a free text together with the text cells that the student added below it."""
+        if index is None:
+            return answer.stub
+        parts = [self.sources[index]]
+        if answer.text:
+            below = index + 1
+            while below < len(self.sources) and self._is_free_text(below):
+                parts.append(self.sources[below])
+                below += 1
+            if len(parts) > 1 and self._is_stub(index, answer):
+                parts.pop(0)
+        text = "\n\n".join(parts)
+        if len(text) > LONGEST:
+            self.notes.append(say("notes", "cell_limit", grade_id=answer.grade_id, limit=LONGEST))
+        return answer.stub if _bare(text) == _bare(answer.stub) else text[:LONGEST]
+
+    def _is_stub(self, index: int, answer: Answer) -> bool:
+        return _bare(self.sources[index]) in ("", _bare(answer.stub))
+
+    def _is_free_text(self, index: int) -> bool:
+        """Whether a cell is a text of the student's own."""
+        own = self.ids[index] is None and index not in self.taken and not self.code[index]
+        return own and _bare(self.sources[index]) not in self.released | {""}
+
+    def _is_other(self, index: int) -> bool:
+        return self.code[index] and index not in self.taken and not self.checks[index]
+
+
+def _cell_ids(cell: Mapping) -> set[str]:
+    """The names of a cell that survive where nbgrader's metadata was lost."""
+    metadata = cell.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return {id for id in (cell.get("id"), metadata.get("cid"), metadata.get("id")) if isinstance(id, str) and id}
+
+
+def _bare(source: str) -> str:
+    """A source without what editors change: blanks at the ends of lines and of the text."""
+    return "\n".join(line.rstrip() for line in source.strip().splitlines())
+
+
+def _defines(source: str, name: str) -> bool:
+    lines = source.splitlines()
+    return any(line.startswith((f"def {name}(", f"def {name} (", f"{name} =", f"{name}=")) for line in lines)
+
+
+def _is_given_code(cell: Mapping) -> bool:
+    return cell["cell_type"] == "code" and not nbgrader_of(cell)
+
+
+def _limited(sources: Iterator[str]) -> list[str]:
+    kept, left = [], LONGEST
+    for source in sources:
+        left -= len(source)
+        if left < 0:
+            break
+        kept.append(source)
+    return kept

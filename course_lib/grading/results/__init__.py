@@ -1,0 +1,1 @@
+"""What an answer is worth, and where that is kept, written down and handed over."""

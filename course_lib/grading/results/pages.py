@@ -1,0 +1,193 @@
+"""The results of a unit as files: a CSV with a column for each exercise, a page for each student, one for the teacher.
+
+All is made from the kept results and the gradebook, without a date or anything else that differs from run to run.
+"""
+
+import csv
+import html
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from course_lib import atomic
+from course_lib.grading.intake.task import Item, Task
+from course_lib.grading.results.book import Entry
+from course_lib.grading.results.feedback import by_hand, explained, overridden
+from course_lib.grading.wording import say
+
+Entries = Mapping[str, Mapping[str, Entry]]
+"""Student -> grade_id -> what the gradebook says; empty where no gradebook is kept."""
+
+
+def write(folder: Path, task: Task, rows: Sequence, entries: Entries, strangers: Sequence[str]) -> list[str]:
+    """Write all files of a unit into `folder`; returns what to tell the teaching assistant, line by line."""
+    atomic.replace(folder / "grades.csv", table(task, rows, entries), alone=True)
+    for row in rows:
+        page = student_page(task, row, entries.get(row.student.id, {}))
+        atomic.replace(folder / "feedback" / f"{row.student.id}.html", page, alone=True)
+    atomic.replace(folder / "teacher.html", teacher_page(task, rows, entries, strangers), alone=True)
+    held = [row for row in rows if row.held]
+    waiting = sum(_waiting(task, row, entries) > 0 for row in rows)
+    values = {"unit": task.unit, "graded": len(rows) - len(held), "held": len(held), "waiting": waiting}
+    lines = [say("report", "summary", folder=folder, **values)]
+    lines += [say("report", "held", student=row.student.id, reason=row.reason) for row in held]
+    return lines + ([say("report", "strangers", names=", ".join(strangers))] if strangers else [])
+
+
+def points(task: Task, item: Item, row, entries: Entries) -> float | None:
+    """The points of an item: what the gradebook says, else what the check gave; None where nobody has graded it yet."""
+    if row.held:
+        return None
+    entry = entries.get(row.student.id, {}).get(item.grade_id)
+    if entry:
+        return entry.points
+    return automatic(task, item, row)
+
+
+def automatic(task: Task, item: Item, row) -> float | None:
+    """What the check gave. A text that was left as it was given gets nothing; any other waits for a person (None)."""
+    if item.check:
+        return row.result["scored"][item.column]["points"]
+    return 0.0 if task.is_blank(item, row.submission.answers) else None
+
+
+def table(task: Task, rows: Sequence, entries: Entries) -> str:
+    """The CSV, one row for each student of the roster. An empty field is not graded yet; `total` counts it as zero."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns = [item.column for item in task.items]
+    writer.writerow(
+        ["student", "last_name", "first_name", "status", "reason", *columns, "to_grade_by_hand", "total", "max_points"]
+    )
+    for row in rows:
+        student, found = row.student, [points(task, item, row, entries) for item in task.items]
+        last = [
+            _waiting(task, row, entries),
+            "" if row.held else _number(sum(each or 0 for each in found)),
+            _number(task.points),
+        ]
+        names = [student.id, student.last_name or "", student.first_name or ""]
+        status = ["held", row.reason] if row.held else ["graded", ""]
+        writer.writerow([*names, *status, *map(_number, found), *last])
+    return text.getvalue()
+
+
+def _waiting(task: Task, row, entries: Entries) -> int:
+    """How many items of a graded submission wait for a person."""
+    return 0 if row.held else sum(points(task, item, row, entries) is None for item in task.items)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.10g}"
+
+
+def as_html(lines: Iterable[str]) -> str:
+    """Sentences as paragraphs; what stands in backticks as code. All else is text, whatever it looks like."""
+    paragraphs = (html.escape(line) for text in lines for line in text.split("\n"))
+    return "".join(f"<p>{_with_code(line)}</p>" for line in paragraphs)
+
+
+def _with_code(line: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", line)
+
+
+def student_page(task: Task, row, entries: Mapping[str, Entry]) -> str:
+    """The feedback for one student."""
+    title = say("report", "student_title", unit=task.unit)
+    if row.held:
+        return _page(title, as_html([say("report", "student_held")]))
+    by_student = {row.student.id: entries}
+    found = [points(task, item, row, by_student) for item in task.items]
+    total = {"total": _number(sum(each or 0 for each in found)), "max": _number(task.points)}
+    lines = [say("report", "total", **total)]
+    if None in found:
+        lines.append(say("report", "total_waits"))
+    body = as_html(lines)
+    for item, earned in zip(task.items, found, strict=True):
+        entry = entries.get(item.grade_id)
+        if item.check:
+            said = [*explained(item, row.result["scored"][item.column]), *overridden(entry)]
+        else:
+            said = by_hand(entry, task.is_blank(item, row.submission.answers))
+        key = "points_wait" if earned is None else "points"
+        line = say("report", key, points=_number(earned), max=_number(item.points))
+        body += f"<h2>{html.escape(item.title)}</h2>{as_html([line, *said])}"
+    if row.result["notes"]:
+        body += f"<h2>{say('report', 'cells_title')}</h2>{as_html(row.result['notes'])}"
+    return _page(title, body)
+
+
+def teacher_page(task: Task, rows: Sequence, entries: Entries, strangers: Sequence[str]) -> str:
+    """Points by exercise, the commonest wrong answers, who is held, what intake repaired."""
+    graded = [row for row in rows if not row.held]
+    values = {"graded": len(graded), "held": len(rows) - len(graded)}
+    body = as_html([say("report", "teacher_counts", **values)])
+    body += _table(say.all("report", "by_exercise"), [_exercise(task, item, graded, entries) for item in task.items])
+    for item in task.items:
+        if item.check and (counts := _wrong_answers(item, graded)):
+            body += f"<h2>{html.escape(item.title)}</h2>{_table(say.all('report', 'wrong_answers'), counts)}"
+    for title, found in (
+        ("held_title", [(row.student.id, row.reason) for row in rows if row.held]),
+        ("strangers_title", [(name,) for name in strangers]),
+        ("notes_title", [(row.student.id, note) for row in rows for note in row.notes]),
+    ):
+        if found:
+            body += f"<h2>{say('report', title)}</h2>{_table((), found)}"
+    return _page(say("report", "teacher_title", unit=task.unit), body)
+
+
+def _exercise(task: Task, item: Item, graded: Sequence, entries: Entries) -> tuple:
+    """A row of the table of exercises: title, points, mean, how many have all, some, none, and how many wait."""
+    found = [points(task, item, row, entries) for row in graded]
+    known = [each for each in found if each is not None]
+    mean = f"{sum(known) / len(known):.2f}" if known else ""
+    full, none = sum(each >= item.points for each in known), sum(each <= 0 for each in known)
+    return (item.title, _number(item.points), mean, full, len(known) - full - none, none, found.count(None))
+
+
+def _wrong_answers(item: Item, graded: Sequence) -> list[tuple]:
+    """(count, what it was) of the answers to an item that are not right, the commonest first."""
+    counts = Counter()
+    for row in graded:
+        scored = row.result["scored"][item.column]
+        if scored["outcome"] != "right":
+            name = scored["diagnosis"][0] if scored["diagnosis"] else ""
+            message = scored["diagnosis"][1] if scored["diagnosis"] else say("outcomes", scored["outcome"])
+            counts[(name, message)] += 1
+    return [
+        (count, name, message) for (name, message), count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    ]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence]) -> str:
+    def line(cells, tag):
+        return f"<tr>{''.join(f'<{tag}>{html.escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
+
+    return f"<table>{line(head, 'th') if head else ''}{''.join(line(row, 'td') for row in rows)}</table>"
+
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+body {{ font-family: sans-serif; line-height: 1.5; max-width: 50em; margin: 2em auto; padding: 0 1em; }}
+code {{ overflow-wrap: anywhere; }}
+table {{ border-collapse: collapse; }}
+th, td {{ border: 1px solid; padding: .2em .6em; text-align: left; vertical-align: top; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+def _page(title: str, body: str) -> str:
+    return PAGE.format(title=html.escape(title), body=body)

@@ -1,0 +1,127 @@
+"""The self-test of a sandbox: harmless attacks, tried before the first submission. One that succeeds stops the run.
+
+They go the way that submissions go, so what holds for them holds for students' code.
+"""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from course_lib.grading.sandbox.conversation import Call, Conversation, Job, Reply
+from course_lib.grading.sandbox.sandbox import COURSE, Limits, Sandbox, SandboxFault
+
+PROBES = """
+import os, socket, time
+
+def network(family):
+    with socket.socket(family, socket.SOCK_STREAM) as one:
+        one.settimeout(2)
+        one.connect(("192.0.2.1", 80))
+
+def seen(paths):
+    return [path for path in paths if os.path.exists(path)]
+
+def writable(paths):
+    found = []
+    for path in paths:
+        try:
+            with open(os.path.join(path, "written"), "w"):
+                found.append(path)
+        except OSError:
+            pass
+    return found
+
+def processes(most):
+    started = []
+    try:
+        for _ in range(most):
+            pid = os.fork()
+            if pid == 0:
+                time.sleep(30)
+                os._exit(0)
+            started.append(pid)
+    except OSError:
+        pass
+    for pid in started:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+    return len(started)
+
+def memory(size):
+    return len(bytes(size))
+
+def file(size):
+    with open("large", "wb") as one:
+        one.truncate(size)
+
+def become_root():
+    os.setuid(0)
+
+def user():
+    return os.getuid()
+"""
+
+FAULT = "the sandbox does not hold here: {what}. No submission was run."
+NETWORK = "a connection out of it was not refused ({outcome})"
+SEEN = "files of this machine can be seen in it: {paths}"
+WRITABLE = "files outside the scratch folder can be written in it: {paths}"
+PROCESSES = "it let one job start {count} processes, where {most} are allowed"
+MEMORY = "it let one job take more memory than {most} bytes ({outcome})"
+FILE = "it let one job make a file larger than {most} bytes ({outcome})"
+ROOT = "its processes are root's outside the sandbox, and for root the kernel enforces no limit of processes"
+BROKEN = "the probe {probe} gave no answer ({outcome} {error})"
+
+
+def self_test(sandboxes: Sequence[Sandbox], limits: Limits) -> None:
+    """Try to break out of the first sandbox (the others are started alike). Raises `SandboxFault` naming what was not
+    held back. The limits of time are not tried: a machine may be busy.
+    """
+    patient = replace(limits, call=60.0, function=60.0, cells=60.0, job=240.0)
+    with tempfile.NamedTemporaryFile() as host_file:
+        hidden = [host_file.name, str(COURSE), os.path.expanduser("~/.bashrc"), "/etc/passwd", "/etc/shadow", "/sys/fs"]
+        kept = ["/", "/usr", "/engine", "/library", str(Path(os.__file__).parent), "/proc", "/etc"]
+        calls = (
+            Call("network", {"args": [2]}),  # AF_INET
+            Call("network", {"args": [40]}),  # AF_VSOCK, which no network namespace holds
+            Call("seen", {"args": [hidden]}),
+            Call("writable", {"args": [kept]}),
+            Call("processes", {"args": [limits.processes + 1]}),
+            Call("memory", {"args": [limits.memory * 5 // 4]}),  # what Python gives back counts
+            Call("file", {"args": [limits.file + 1]}),
+            Call("become_root", {"args": []}),
+            Call("user", {"args": []}),
+        )
+        answered = Conversation(Job("self-test", (PROBES,), calls), sandboxes[0], patient).answered()
+    ipv4, vsock, seen, written, processes, memory, file, root, user = answered.replies
+    found = []
+    for reply in (ipv4, vsock):
+        if not _refused(reply):
+            found.append(NETWORK.format(outcome=reply.outcome))
+    for name, reply in (("seen", seen), ("writable", written), ("processes", processes), ("user", user)):
+        if reply.outcome != "value":
+            found.append(BROKEN.format(probe=name, outcome=reply.outcome, error=reply.error))
+    if seen.value:
+        found.append(SEEN.format(paths=", ".join(seen.value)))
+    if written.value:
+        found.append(WRITABLE.format(paths=", ".join(written.value)))
+    if processes.outcome == "value" and not 0 < processes.value <= limits.processes:
+        found.append(PROCESSES.format(count=processes.value, most=limits.processes))
+    if memory.outcome != "memory":
+        found.append(MEMORY.format(most=limits.memory, outcome=memory.outcome))
+    if not _refused(file):
+        found.append(FILE.format(most=limits.file, outcome=file.outcome))
+    if user.value == 0 or not _refused(root) or any(_is_root(sandbox.pid) for sandbox in sandboxes):
+        found.append(ROOT)
+    if found:
+        raise SandboxFault(FAULT.format(what="; ".join(found)))
+
+
+def _refused(reply: Reply) -> bool:
+    return reply.outcome == "raised" and reply.error.startswith(("PermissionError", "OSError"))
+
+
+def _is_root(pid: int) -> bool:
+    (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("Uid:")]
+    return "0" in line.split()[1:]

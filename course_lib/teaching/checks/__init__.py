@@ -1,0 +1,1 @@
+"""The instant answer to an exercise; grading compares with the same functions."""

@@ -1,0 +1,306 @@
+"""The form in which an exercise's check is written, and the data that the build makes of it.
+
+A check is a function that the learner completes (or a quantity that the learner assigns), a few public inputs, the
+reference, and known wrong answers. Its author writes a `Check` in `lessons/<unit>/checks.py`, and what learners read of
+it in `checks.toml` beside it (`with_words`). The build turns both, by `public_cases`, into `checks.json`: inputs, right
+outputs and the outputs of each known wrong answer, but no code.
+"""
+
+import ast
+import copy
+import json
+import math
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from course_lib.teaching.checks.check_values import Close, is_number, plain, short
+from course_lib.teaching.checks.typed_number import parse_number
+
+DRAWS = 100
+"""Inputs that `faults` draws to see that the right answer and each known wrong one stay apart."""
+
+DIGITS = 12
+"""Significant digits of a float in built data: processors differ in the last two or three of their sixteen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One graded function, or one graded quantity (`unit`).
+
+    id         `<unit prefix>.<kebab-name>`, as in `check("q05.ridge", …)`.
+    points     what a right answer scores in nbgrader; all or nothing, unless there are `groups`.
+    signature  as the learner sees it: `"intensity(flops, nbytes)"`; of a quantity the variable's name: `"bandwidth"`.
+    public     inputs that the learner may see: each a tuple of positional arguments or a mapping of keyword arguments,
+               of JSON values or numeric numpy arrays. With `groups` a mapping: group -> such inputs.
+    generate   draws one more such input from a `random.Random`; hidden inputs come from it. With `groups` it takes the
+               name of the group as well.
+    reference  the right function; takes and returns JSON values or numeric arrays, all numbers finite.
+    same       when two answers are equal.
+    wrong      name -> function: an answer that people give.
+    allow      modules, e.g. "course_lib.accounting", that a graded run lets the learner import; the exercise says so.
+    groups     partial credit: what a group of inputs has in common, in words that a learner may read ("one card") ->
+               the points for being right on all of them. Together they are `points`.
+    unit       of a quantity: the learner assigns a number in this unit, or a text such as "3.35 TB/s" in the same unit
+               under any prefix; `reference` and `wrong` take nothing and return a number in it ("" for a pure number).
+               It has no `public`, `generate` or `groups`.
+    insight    from checks.toml: one sentence that a right answer earns, what to take away from the exercise.
+    messages   from checks.toml: name of each known wrong answer -> the sentence that sets it right.
+
+    `faults` says what the functions must fulfil together.
+    """
+
+    id: str
+    points: float
+    signature: str
+    public: Sequence | Mapping[str, Sequence] = ()
+    generate: Callable[..., tuple | Mapping] | None = None
+    reference: Callable
+    same: Close = field(default_factory=Close)
+    wrong: Mapping[str, Callable] = field(default_factory=dict)
+    allow: Sequence[str] = ()
+    groups: Mapping[str, float] = field(default_factory=dict)
+    unit: str | None = None
+    insight: str = ""
+    messages: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if not re.fullmatch(r"[a-z0-9]+\.[a-z0-9]+(-[a-z0-9]+)*", self.id):
+            raise ValueError(f"a check's id is <unit prefix>.<kebab-name>, such as 'q05.ridge', not {self.id!r}")
+        if not (is_number(self.points) and 0 < self.points < math.inf):
+            raise ValueError(f"check {self.id!r}: points must be a positive number, not {self.points!r}")
+        if self.unit is not None:
+            self._check_quantity()
+            return
+        if not self.public:
+            raise ValueError(f"check {self.id!r}: public must hold at least one input")
+        if not callable(self.generate):
+            raise ValueError(f"check {self.id!r}: generate must be a function that draws an input")
+        if self.groups:
+            self._check_groups()
+        elif isinstance(self.public, Mapping):
+            raise ValueError(f"check {self.id!r}: public is a mapping of groups, but groups gives them no points")
+        _parameters(self.signature)
+
+    def _check_quantity(self):
+        if self.public or self.generate or self.groups:
+            raise ValueError(f"check {self.id!r}: a quantity (unit={self.unit!r}) has no public, generate or groups")
+        if not self.signature.isidentifier():
+            raise ValueError(
+                f"check {self.id!r}: signature of a quantity is the variable's name, not {self.signature!r}"
+            )
+
+    def _check_groups(self):
+        points = list(self.groups.values())
+        if not all(is_number(each) and each > 0 for each in points) or not math.isclose(sum(points), self.points):
+            raise ValueError(
+                f"check {self.id!r}: the points of groups must be positive and sum to {self.points:g}, not {points}"
+            )
+        if (
+            not isinstance(self.public, Mapping)
+            or set(self.public) != set(self.groups)
+            or not all(self.public.values())
+        ):
+            raise ValueError(f"check {self.id!r}: public must be a mapping with inputs for each of {list(self.groups)}")
+
+    @property
+    def name(self) -> str:
+        """The name of the function, or of the variable, that the learner gives."""
+        return self.signature.partition("(")[0]
+
+    def group_points(self) -> dict[str, float]:
+        """Group -> its points; without groups all points stand under ""."""
+        return dict(self.groups) or {"": self.points}
+
+    def inputs(self) -> list[tuple[str, dict]]:
+        """(group, encoded input) of every public input; the group is "" where there are none."""
+        by_group = {group: self.public[group] for group in self.groups} or {"": self.public or ((),)}
+        return [(group, _encode_arguments(case, self.id)) for group, cases in by_group.items() for case in cases]
+
+    def draw(self, rng: random.Random, group: str = "") -> dict:
+        """One more encoded input of a group. A quantity has but one, which is empty."""
+        if self.unit is not None:
+            return {"args": []}
+        return _encode_arguments(self.generate(rng, group) if self.groups else self.generate(rng), self.id)
+
+
+def public_cases(check: Check) -> dict:
+    """`check` as data for `checks.json`: no code, but what the reference and each wrong answer give in public, to
+    `DIGITS` digits, so that every processor writes the same file.
+
+    Raises `ValueError` naming the check if one of them fails or returns what JSON cannot hold.
+    """
+    inputs = check.inputs()
+    data = {
+        "points": check.points,
+        "signature": check.signature,
+        "same": {"rel": check.same.rel, "abs": check.same.abs},
+        "allow": list(check.allow),
+        "insight": check.insight,
+        "cases": [
+            {"input": case, "expected": rounded(expected(check, case)), **({"group": group} if group else {})}
+            for group, case in inputs
+        ],
+        "wrong": [
+            {
+                "name": name,
+                "message": check.messages[name],
+                "outputs": [rounded(_wrong_output(check, name, case)) for _, case in inputs],
+            }
+            for name in check.wrong
+        ],
+    }
+    if check.groups:
+        data["groups"] = dict(check.groups)
+    if check.unit is not None:
+        data["unit"] = check.unit
+    return data
+
+
+def rounded(value):
+    """A JSON value with every float in it to `DIGITS` significant digits."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    return {key: rounded(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def faults(check: Check, draws: int = DRAWS) -> list[str]:
+    """What is wrong with `check` itself, in sentences; empty if nothing is. The build refuses a check that has any.
+
+    More than three tolerances must lie between the right answer and each known wrong one, on every drawn input and
+    on at least one public input, and between any two known wrong ones on a public input: else a message goes to the
+    wrong learner. With groups a known wrong answer may be right on *all* inputs of a group, if it is not in another.
+    """
+    try:
+        data = public_cases(check)
+        answers = {"the right answer": [case["expected"] for case in data["cases"]]}
+        answers |= {f"wrong[{wrong['name']!r}]": wrong["outputs"] for wrong in data["wrong"]}
+        found = [
+            f"check {check.id!r}: no public input tells {other} from {one}"
+            for i, one in enumerate(answers)
+            for other in list(answers)[i + 1 :]
+            if all(check.same.distance(a, b) <= 3 for a, b in zip(answers[other], answers[one], strict=True))
+        ]
+        drawn = [
+            (group, check.draw(random.Random(seed), group))
+            for group in check.group_points()
+            for seed in range(draws if check.unit is None else 1)
+        ]
+        for name in check.wrong:
+            found += _drawn_faults(check, name, drawn)
+    except ValueError as error:
+        return [str(error)]
+    return list(dict.fromkeys(found))
+
+
+def _drawn_faults(check: Check, name: str, drawn: Sequence[tuple[str, dict]]) -> Iterator[str]:
+    """Where a known wrong answer comes too near to the right one; in a group that it gets right everywhere it may."""
+
+    def far(case: Mapping) -> float:
+        return check.same.distance(_wrong_output(check, name, case), expected(check, case))
+
+    distances = [(group, case, far(case)) for group, case in drawn]
+    failed = {group for group, _, distance in distances if distance > 1}
+    failed |= {group for group, case in check.inputs() if far(case) > 1}
+    if not failed:
+        yield f"check {check.id!r}: wrong[{name!r}] is right on every input"
+    for group, case, distance in distances:
+        if distance <= 3 and group in (failed if check.groups else {group}):
+            yield (
+                f"check {check.id!r}: wrong[{name!r}] is within three tolerances of the right answer "
+                f"on {call_text(check.signature, case)}"
+            )
+
+
+def expected(check: Check, case: Mapping):
+    """The right answer to an encoded input: plain finite JSON values; of a quantity the number in its unit."""
+    return _output(check, "the reference", check.reference, case)
+
+
+def wrong_outputs(check: Check, case: Mapping) -> dict:
+    """Name -> what each known wrong answer gives for an encoded input, in the form of `expected`."""
+    return {name: _wrong_output(check, name, case) for name in check.wrong}
+
+
+def _wrong_output(check: Check, name: str, case: Mapping):
+    return _output(check, f"wrong[{name!r}]", check.wrong[name], case)
+
+
+def answered(unit: str | None, value):
+    """A learner's plain value as it is compared: where a quantity in `unit` was asked for, the number in that unit.
+
+    Anything else, and a text that is no number in that unit, stays as it is.
+    """
+    if unit is None or not isinstance(value, str):
+        return value
+    try:
+        return parse_number(value, unit, scale="linear")
+    except ValueError:
+        return value
+
+
+def _output(check: Check, who: str, fn: Callable, case: Mapping):
+    """What `fn` returns for an encoded input, as plain finite JSON values."""
+    args, kwargs = decode_arguments(case)
+    try:
+        value = answered(check.unit, plain(fn(*args, **kwargs)))
+        if json.loads(json.dumps(value, allow_nan=False)) != value:
+            raise TypeError("the keys of a dictionary must be text")
+    except Exception as error:
+        call = call_text(check.signature, case)
+        raise ValueError(f"check {check.id!r}: {who} gives no finite JSON value on {call}: {error!r}") from error
+    return value
+
+
+def _parameters(signature: str) -> list[str]:
+    """The parameter names of `"f(a, b=2)"`."""
+    try:
+        (function,) = ast.parse(f"def {signature}: ...").body
+    except SyntaxError:
+        raise ValueError(f"signature must look like 'ridge(peak, bandwidth)', not {signature!r}") from None
+    return [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+
+
+def call_text(signature: str, case: Mapping) -> str:
+    """The call as the learner would write it: `ridge(peak=989e12, bandwidth=3.35e12)`; of a quantity its name."""
+    if "(" not in signature:
+        return signature
+    args, kwargs = decode_arguments(case)
+    named = dict(zip(_parameters(signature), args, strict=False)) | kwargs
+    shown = ", ".join(f"{name}={short(plain(value), 60)}" for name, value in named.items())
+    return f"{signature.partition('(')[0]}({shown})"
+
+
+def _encode_arguments(arguments, id: str) -> dict:
+    """An input as JSON: `{"args": […]}` or `{"kwargs": {…}}`; a numpy array as `{"array": nested list, "dtype": …}`."""
+    if isinstance(arguments, Mapping):
+        encoded = {"kwargs": {name: _encode(value) for name, value in arguments.items()}}
+    elif isinstance(arguments, (tuple, list)):
+        encoded = {"args": [_encode(value) for value in arguments]}
+    else:
+        raise ValueError(f"check {id!r}: an input is a tuple or a mapping of arguments, not {arguments!r}")
+    try:
+        return json.loads(json.dumps(encoded, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"check {id!r}: the input {arguments!r} must hold JSON values or arrays: {error}") from None
+
+
+def _encode(value):
+    return {"array": value.tolist(), "dtype": str(value.dtype)} if hasattr(value, "dtype") else value
+
+
+def decode_arguments(case: Mapping) -> tuple[list, dict]:
+    """Fresh arguments from an encoded input: whatever one call does to them, the next gets its own."""
+    args, kwargs = case.get("args", []), case.get("kwargs", {})
+    return [_decode(value) for value in args], {name: _decode(value) for name, value in kwargs.items()}
+
+
+def _decode(value):
+    if isinstance(value, dict) and set(value) == {"array", "dtype"}:
+        import numpy as np
+
+        return np.array(value["array"], dtype=value["dtype"])
+    return copy.deepcopy(value)

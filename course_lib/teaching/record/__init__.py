@@ -1,0 +1,1 @@
+"""The learner's own record, what it says, and its way to another machine."""

@@ -1,0 +1,99 @@
+"""Checks, jobs and engines that the tests of grading share."""
+
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from course_lib.grading.results.scoring import Scored, calls_for, score
+from course_lib.grading.sandbox.conversation import Answered, Job
+from course_lib.grading.sandbox.engine import Engine, Limits, SandboxFault, SandboxMissing
+from course_lib.teaching.checks.check import Check
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def draw_ridge(rng: random.Random) -> tuple:
+    return rng.randrange(100, 2000) * 1e12, rng.randrange(500, 8000) * 1e9
+
+
+RIDGE = Check(
+    id="q99.ridge",
+    points=3,
+    signature="ridge(peak, bandwidth)",
+    public=[(989e12, 3.35e12), (312e12, 1.555e12)],
+    generate=draw_ridge,
+    reference=lambda peak, bandwidth: peak / bandwidth,
+    wrong={"upside down": lambda peak, bandwidth: bandwidth / peak},
+    messages={"upside down": "You divided the bandwidth by the peak."},
+)
+AREA = Check(
+    id="q99.area",
+    points=2,
+    signature="area(a, b)",
+    public=[(2, 3), (5, 8)],
+    generate=lambda rng: (rng.randrange(2, 99), rng.randrange(2, 99)),
+    reference=lambda a, b: a * b,
+)
+SHORT = Limits(call=1.0, function=2.0, cells=2.0, job=8.0, memory=512 << 20)
+
+
+def job(key: str, *cells: str, checks=(RIDGE,), draws: int = 2, seed: int = 7, **more) -> Job:
+    """The cells as one student's notebook, with the calls of all the checks."""
+    return Job(key, cells, tuple(call for check in checks for call in calls_for(check, seed, draws)), **more)
+
+
+def scores(answered: Answered, checks=(RIDGE,), draws: int = 2, seed: int = 7) -> list[Scored]:
+    """What each check says of the replies to `job(…)`."""
+    found, replies = [], list(answered.replies)
+    for check in checks:
+        calls = calls_for(check, seed, draws)
+        found.append(score(check, calls, replies[: len(calls)]))
+        replies = replies[len(calls) :]
+    assert not replies
+    return found
+
+
+def tree(pid: int) -> set[int]:
+    """The processes that descend from `pid`, and itself, as the machine sees them."""
+    parents = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents[int(folder.name)] = int(fields[1])
+    found = {pid} & parents.keys()
+    while more := {one for one, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def alive(pids: set[int]) -> set[int]:
+    """Those that are still there after a moment: the dead are buried by the machine's first process, when it likes."""
+    for _ in range(100):
+        if not any(os.path.exists(f"/proc/{pid}") for pid in pids):
+            break
+        time.sleep(0.05)
+    return {pid for pid in pids if os.path.exists(f"/proc/{pid}")}
+
+
+def start(**options) -> Engine:
+    """An entered engine; the test is skipped, with the reason, where students' code cannot be confined."""
+    try:
+        return Engine(**options).__enter__()
+    except SandboxFault:
+        raise
+    except SandboxMissing as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="package")
+def engine():
+    """Two workers with short limits."""
+    engine = start(limits=SHORT, workers=2)
+    yield engine
+    engine.close()

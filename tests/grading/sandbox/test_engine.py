@@ -1,0 +1,330 @@
+"""Jobs in, replies out: what an answer gives is what it would give here, and a fault costs only what it touches."""
+
+import contextlib
+import math
+
+import numpy as np
+import pytest
+
+from course_lib.grading.sandbox.conversation import Call, Job, Reply, _reply_of, _Stop
+from course_lib.grading.sandbox.engine import Engine, Limits
+from course_lib.teaching.checks.check_values import Foreign, plain
+from tests.grading.sandbox.conftest import AREA, RIDGE, alive, job, scores, start, tree
+
+VALUES = """
+import decimal, math, numpy as np, torch
+VALUES = {
+    "none": None, "true": True, "zero": 0, "minus": -7, "float": 0.1, "tiny": 5e-324,
+    "large": 10 ** 300, "inf": -math.inf,
+    "text": "Größe 张 \\u202e \\x00", "empty": "", "list": [1, [2.5, "a"], []], "tuple": (1, (2,)),
+    "dict": {"b": 1, "a": {"c": [None]}, 3: 4, True: 5, None: 6, 2.5: 7}, "numpy": np.float32(0.1), "int8": np.int8(-5),
+    "array": np.arange(6.0).reshape(2, 3), "bools": np.array([True, False]), "tensor": torch.arange(3) / 4,
+    "scalar": torch.tensor(2.0), "set": {1}, "bytes": b"a", "decimal": decimal.Decimal("1.5"), "range": range(3),
+    "deep": [[[[[[[[1]]]]]]]], "many": list(range(30_000)), "class": int, "sorted": sorted,
+}
+"""
+
+
+def one(engine, *cells: str, calls: tuple, **more):
+    (answered,) = engine.run([Job("one", cells, calls, **more)])
+    return answered
+
+
+def call(function: str, *args, **more) -> Call:
+    return Call(function, {"args": list(args)}, **more)
+
+
+def test_a_value_arrives_as_check_sees_it(engine):
+    here = {}
+    exec(VALUES, here)
+    names = list(here["VALUES"])
+    got = one(engine, VALUES + "def give(name): return VALUES[name]", calls=tuple(call("give", name) for name in names))
+    for name, reply in zip(names, got.replies, strict=True):
+        expected = plain(here["VALUES"][name])
+        assert reply.outcome == "value", (name, reply)
+        assert (type(reply.value), repr(reply.value)) == (type(expected), repr(expected)), name
+    nan = one(engine, "def f(): return float('nan')", calls=(call("f"),)).replies[0].value
+    assert math.isnan(nan)
+
+
+def test_arguments_arrive_fresh_and_typed(engine):
+    cell = """
+import numpy as np
+def show(*args, **kwargs):
+    shown = [repr(one) for one in args] + [f"{name}={value!r}" for name, value in sorted(kwargs.items())]
+    for one in (*args, *kwargs.values()):
+        if isinstance(one, list): one.append("changed")
+    return shown
+"""
+    array = {"array": [[1, 2]], "dtype": "int16"}
+    calls = (
+        call("show", [1], 2.0, None, True, "x"),
+        call("show", [1], array),
+        Call("show", {"kwargs": {"b": [1], "a": 1e12}}),
+        call("show", [1], 2.0, None, True, "x"),
+    )
+    first, second, third, again = (reply.value for reply in one(engine, cell, calls=calls).replies)
+    assert first == again == ["[1]", "2.0", "None", "True", "'x'"]
+    assert second == ["[1]", repr(np.array([[1, 2]], dtype="int16"))]
+    assert third == ["a=1000000000000.0", "b=[1]"]
+
+
+def test_what_a_call_can_come_to(engine):
+    cell = """
+import os
+speed = "3.35 TB/s"
+def raises(x): raise ValueError("no\\n such\\x00 " + "thing" * 1000)
+def stub(x): raise NotImplementedError()
+def loops(x):
+    while True: pass
+def dies(x): os._exit(3)
+def crashes(x): os.abort()
+def hoards(x): return len(bytearray(10 ** 10))
+def writes(x): return "x" * 5_000_000
+"""
+    names = ("raises", "stub", "loops", "dies", "crashes", "hoards", "writes", "nowhere")
+    answered = one(engine, cell, calls=(*(call(name, 1) for name in names), call("speed")))
+    found = dict(zip((*names, "speed"), answered.replies, strict=True))
+    assert {name: reply.outcome for name, reply in found.items()} == {
+        "raises": "raised",
+        "stub": "raised",
+        "loops": "late",
+        "dies": "died",
+        "crashes": "died",
+        "hoards": "memory",
+        "writes": "refused",
+        "nowhere": "missing",
+        "speed": "value",
+    }
+    assert found["speed"].value == "3.35 TB/s"
+    assert found["raises"].error.startswith("ValueError: no")
+    assert len(found["raises"].error) <= 500
+    assert found["raises"].error.isprintable()
+    assert found["crashes"].error in ("SIGABRT", "SIGSEGV")
+
+
+def test_how_a_process_ended_is_named():
+    died = _Stop("died")
+    assert _reply_of(died, "signal 11") == Reply("died", error="SIGSEGV")
+    assert _reply_of(died, "signal 40") == Reply("died", error="signal 40")  # one of those for real time
+    assert _reply_of(died, "exit 3") == Reply("died")
+    assert _reply_of(_Stop("late"), "over") == Reply("late")
+    assert _reply_of(_Stop("late"), "memory") == Reply("memory")
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("while True: pass", "not finished within the time limit"),
+        ("import os\nos._exit(0)", "ended the process"),
+        ("kept = bytearray(10 ** 10)", "MemoryError"),
+        ("raise ValueError('mine')", "ValueError: mine"),
+        ("def ridge(:", "SyntaxError"),
+    ],
+)
+def test_a_bad_cell_costs_only_itself(engine, cell, said):
+    cells = ("def area(a, b): return a * b", cell, "def ridge(peak, bandwidth): return peak / bandwidth")
+    (answered,) = engine.run([job("one", *cells, checks=(RIDGE, AREA))])
+    assert [each.outcome for each in scores(answered, (RIDGE, AREA))] == ["right", "right"]
+    assert answered.note.startswith("Answer 2: ")
+    assert said in answered.note
+
+
+@pytest.mark.parametrize("body", ["while True: pass", "import os; os._exit(0)", "return len(bytearray(10 ** 10))"])
+def test_a_bad_function_costs_only_itself(engine, body):
+    cells = (f"def ridge(peak, bandwidth):\n    {body}", "def area(a, b): return a * b")
+    (answered,) = engine.run([job("one", *cells, checks=(RIDGE, AREA))])
+    ridge, area = scores(answered, (RIDGE, AREA))
+    assert ridge.points == 0
+    assert area.outcome == "right"
+
+
+def test_what_a_cell_defined_before_it_failed_stays(engine):
+    cell = "def ridge(peak, bandwidth): return peak / bandwidth\nprint(1 / 0)\nridge = None"
+    (answered,) = engine.run([job("one", cell)])
+    assert scores(answered)[0].outcome == "right"
+    assert "ZeroDivisionError" in answered.note
+
+
+def test_no_hidden_input_is_called_before_a_public_one_of_any_exercise(engine):
+    cell = """
+seen = []
+def a(x):
+    seen.append(["a", x])
+    return list(seen)
+def b(x):
+    seen.append(["b", x])
+    return list(seen)
+"""
+    calls = (call("a", 1, public=True), call("a", 2), call("b", 3, public=True), call("b", 4))
+    replies = one(engine, cell, calls=calls).replies
+    assert [reply.value for reply in replies] == [
+        [["a", 1]],
+        [["a", 1], ["b", 3], ["a", 2]],
+        [["a", 1], ["b", 3]],
+        [["a", 1], ["b", 3], ["a", 2], ["b", 4]],
+    ]
+
+
+def test_a_fresh_child_knows_nothing_of_the_inputs_before(engine):
+    cell = """
+import os
+seen = []
+def f(x):
+    found = [*seen, *(open(name).read() for name in sorted(os.listdir("/scratch")))]
+    seen.append(x)
+    open(f"/scratch/{x}", "w").write("was here")
+    if x == 2: os._exit(0)
+    return found
+"""
+    replies = one(engine, cell, calls=tuple(call("f", x) for x in (1, 2, 3, 4))).replies
+    assert [reply.value for reply in replies] == [[], None, [], [3, "was here"]]
+    assert replies[1].outcome == "died"
+
+
+def test_helpers_of_other_cells_are_run_and_nothing_else(engine):
+    others = (
+        "from course_lib import check, explore\nimport math",
+        "def half(x): return math.floor(x / 2)",
+        "1 / 0",
+        "while True: pass",
+    )
+    cell = "def f(x): return half(x)\ncheck('q99.f', f)"
+    answered = one(engine, cell, calls=(call("f", 5),), others=others)
+    assert answered.replies == (Reply("value", 2),)
+
+
+def test_magics_and_what_only_a_notebook_has(engine):
+    cell = """
+%matplotlib inline
+!pip list
+display({}, clear=True)
+get_ipython().run_line_magic("time", "x = 1")
+def f(x): return x
+"""
+    assert one(engine, cell, calls=(call("f", 5),)).replies == (Reply("value", 5),)
+
+
+def test_the_library_is_there_only_where_an_exercise_allows_it(engine):
+    cell = """
+def f(name):
+    import importlib, os
+    found = os.path.isdir("/library/course_lib")
+    importlib.import_module(name)
+    return found
+"""
+    calls = tuple(
+        call("f", name)
+        for name in ("course_lib.accounting.flops", "course_lib.teaching.checks.check", "course_lib.grading")
+    )
+    refused = one(engine, cell, calls=calls).replies
+    assert {reply.outcome for reply in refused} == {"raised"}
+    assert all("course_lib cannot be imported in a graded run: write the formulas yourself" in r.error for r in refused)
+    allowed = one(engine, cell, calls=calls, allow=("course_lib.accounting",)).replies
+    assert allowed[0] == Reply("value", True)
+    assert {reply.outcome for reply in allowed[1:]} == {"raised"}
+
+
+def test_chance_is_the_same_at_a_regrade(engine):
+    cell = """
+import random, numpy, torch
+def f():
+    return [random.random(), numpy.random.rand(), torch.rand(1).item(), hash("a"), list({"x", "y", "z", "w"})]
+"""
+    first, second = (one(engine, cell, calls=(call("f"), call("f"))).replies for _ in range(2))
+    assert first == second
+    assert first[0] != first[1]
+
+
+def test_torch_works_after_the_fork(engine):
+    cell = """
+import torch
+def f(n):
+    x = torch.ones(n, n, requires_grad=True)
+    torch.nn.functional.linear(x, x).relu().sum().backward()
+    return x.grad.sum()
+"""
+    assert one(engine, cell, calls=(call("f", 64),)).replies == (Reply("value", 2.0 * 64**3),)
+
+
+def test_every_job_is_answered_once_and_jobs_are_taken_as_needed(engine):
+    taken = []
+
+    def jobs():
+        for number in range(12):
+            taken.append(number)
+            yield Job(str(number), (f"def f(x): return [{number}, x]",), tuple(call("f", x) for x in range(3)))
+
+    run = engine.run(jobs())
+    first = next(run)
+    assert len(taken) <= 5
+    rest = list(run)
+    found = {answered.key: [reply.value for reply in answered.replies] for answered in (first, *rest)}
+    assert found == {str(number): [[number, x] for x in range(3)] for number in range(12)}
+
+
+def test_a_job_without_calls_has_no_replies(engine):
+    assert one(engine, "while True: pass", calls=()).replies == ()
+
+
+def _break_off(engine):
+    with contextlib.closing(engine):  # a second close does nothing
+        for _ in engine.run(Job(str(number), ("",), (call("f"),)) for number in range(5)):
+            raise KeyboardInterrupt
+
+
+def test_leaving_a_run_early_closes_the_engine():
+    engine = start(workers=1)
+    pids = tree(engine.sandboxes[0].pid)
+    with pytest.raises(KeyboardInterrupt):
+        _break_off(engine)
+    assert alive(pids) == set()
+    with pytest.raises(RuntimeError, match="the engine is not running"):
+        next(engine.run([]))
+    with pytest.raises(RuntimeError, match="entered once"):
+        engine.__enter__()
+
+
+def test_an_engine_needs_a_worker_and_its_block():
+    with pytest.raises(ValueError, match="workers must be at least 1, not 0"):
+        Engine(workers=0)
+    with pytest.raises(RuntimeError, match="use it inside its `with` block"):
+        next(Engine(workers=1).run([]))
+
+
+def test_a_value_that_no_answer_has_is_not_believed():
+    from course_lib.grading.sandbox import wire
+
+    for value in (
+        None,
+        True,
+        1,
+        2.5,
+        "x",
+        [1, [2]],
+        {"a": [1], 2: None},
+        Foreign("set", "{1}", None, ((None, "kind_call"),)),
+    ):
+        assert wire.unpack(wire.pack(value)) == value
+    deep = []
+    for _ in range(60):
+        deep = [deep]
+    bad = [
+        {}, {"dict": {}}, {"dict": [[1]]}, {"dict": [[[], 1]]}, {"dict": [], "foreign": []}, {"array": []},
+        {"foreign": [1, 2, 3, 4]},
+        {"foreign": ["a", "b", None, [["number", "right"]]]}, {"foreign": ["a", "b", 1.5, []]},
+        "\ud800", ["\udfff"], deep,
+        [[0] * 50_000, [0] * 50_000], {"dict": [["\ud800", 1]]},
+    ]  # fmt: skip
+    for message in bad:
+        with pytest.raises(ValueError, match=r"answer|surrogates"):
+            wire.unpack(message)
+
+
+def test_without_a_sandbox_only_by_name():
+    with Engine(limits=Limits(call=2.0), workers=1, unsafe=True) as engine:
+        replies = one(
+            engine, "import time\ndef f(x): return x + 1\ndef g(x): time.sleep(99)", calls=(call("f", 1), call("g", 1))
+        ).replies
+    assert [reply.outcome for reply in replies] == ["value", "late"]
+    assert replies[0].value == 2

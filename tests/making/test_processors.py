@@ -1,0 +1,104 @@
+"""What is built is the same on every processor: other kernels of BLAS, numpy and torch write the same bytes."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+
+from course_lib.teaching.checks.check_form import rounded
+from tools.build import ROOT
+
+PRINT_CASES = """
+import json
+from course_lib.teaching.checks import check_form
+from tools.build import ROOT
+from tools.source import load_checks, units
+check_form.rounded = lambda value: value
+print(json.dumps([check_form.public_cases(check) for folder in units(ROOT) for check in load_checks(folder, ROOT)]))
+"""
+# On a processor of another family these change nothing, and numpy says so.
+KERNELS = {
+    "here": {},
+    "no vector units": {
+        "OPENBLAS_CORETYPE": "Prescott",
+        "ATEN_CPU_CAPABILITY": "default",
+        "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
+    },
+    "AVX2": {
+        "OPENBLAS_CORETYPE": "Haswell",
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def unrounded() -> list:
+    """The public cases of all units, before their floats are rounded, with each set of kernels."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", PRINT_CASES],
+            cwd=ROOT,
+            env=os.environ | kernels,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for kernels in KERNELS.values()
+    ]
+    return [json.loads(process.communicate()[0]) for process in processes]
+
+
+def test_other_kernels_write_the_same_cases(unrounded):
+    here, *others = map(rounded, unrounded)
+    assert others == [here] * len(others)
+
+
+def test_no_value_lies_where_another_processor_could_round_it_otherwise(unrounded):
+    """A remedy for a value that does: another public input."""
+    values = [seen for seen in zip(*map(leaves, unrounded), strict=True) if isinstance(seen[0], float)]
+    assert len(values) > 100
+    assert [seen for seen in values if not steady(seen)] == []
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        yield value
+        return
+    for each in value:
+        yield from leaves(each)
+
+
+def steady(seen: tuple[float, ...]) -> bool:
+    """Whether a value still rounds alike where a further processor differs by twice as much as these do, and by four
+    last places at least; a value that needs no rounding is exact everywhere.
+    """
+    low, high = min(seen), max(seen)
+    if low == high == rounded(low):
+        return True
+    room = max(2 * (high - low), 4 * math.ulp(high))
+    return rounded(low - room) == rounded(high + room)
+
+
+@pytest.mark.parametrize(
+    ("seen", "steadily"),
+    [
+        ((1 / 3, 1 / 3), True),
+        ((0.5, 0.5), True),
+        ((0.1234567890125, 0.1234567890125), False),
+        ((0.12345678901241, 0.12345678901245), False),
+    ],
+)
+def test_steady(seen, steadily):
+    assert steady(seen) == steadily
+
+
+def test_rounded():
+    assert rounded({"a": [1 / 3, 2, True, None, "0.1234567890123456"]}) == {
+        "a": [0.333333333333, 2, True, None, "0.1234567890123456"]
+    }
+    assert rounded(123456789.123456789) == 123456789.123

@@ -1,0 +1,36 @@
+"""The toy checks as package data."""
+
+import json
+
+import pytest
+
+from course_lib.teaching import units
+from course_lib.teaching.checks.check import Check, public_cases
+from tests.teaching.checks.toy_checks import CHECKS
+
+
+class Unit:
+    """A folder of package data with checks of our own, and an empty record."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir(parents=True)
+
+    def hold(self, *checks: Check) -> None:
+        """Make these the unit's checks."""
+        self.write({check.id: public_cases(check) for check in checks})
+
+    def write(self, data: dict) -> None:
+        (self.folder / "checks.json").write_text(json.dumps(data))
+
+
+@pytest.fixture
+def unit(tmp_path, monkeypatch) -> Unit:
+    """The unit q99 with the toy checks. Attempts are recorded in the test's own folder, which is the current one."""
+    monkeypatch.setattr(units, "root", lambda: tmp_path / "units")
+    monkeypatch.setenv("COURSE_HOME", str(tmp_path))
+    monkeypatch.delenv("COURSE_STATIC")
+    monkeypatch.chdir(tmp_path)
+    made = Unit(tmp_path / "units" / "q99_toy")
+    made.hold(*CHECKS)
+    return made
