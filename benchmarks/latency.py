@@ -35,15 +35,6 @@ BY_MODEL = {
     "memory.kv_cache": lambda m, sizes: memory.kv_cache(m, batch=2, tokens=512),
     "inference.decode_step": lambda m, sizes: inference.decode_step(m, batch=2, context=512, device=H100),
     "parallelism.rank_memory": lambda m, sizes: parallelism.rank_memory(m, PLAN, batch=32, seq=512),
-    "parallelism.step_time": lambda m, sizes: parallelism.step_time(
-        m,
-        PLAN,
-        batch=32,
-        seq=512,
-        device=H100,
-        efficiency=0.5,
-        bandwidths={"data": 50e9, "tensor": 450e9, "pipeline": 50e9},
-    ),
 }
 ALONE = {
     "hardware.load": lambda: hardware.load("h100-sxm"),

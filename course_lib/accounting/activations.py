@@ -7,8 +7,11 @@ of Korthikanti et al., "Reducing Activation Recomputation in Large Transformer M
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from course_lib.accounting import hardware, models, tape, units
+from course_lib.accounting import hardware, models, units
 from course_lib.accounting.breakdown import Breakdown
+from course_lib.accounting.convnet import pair
+from course_lib.accounting.layers import tape
+from course_lib.accounting.quantity import NOTHING, Quantity, symbol, total
 from course_lib.accounting.units import FrozenDict
 
 _PRECISIONS = ("fp32", "bf16", "amp-bf16")
@@ -38,16 +41,13 @@ def activations(
     units.choice(convention, "convention", ("torch", "megatron"))
     units.choice(recompute, "recompute", _RECOMPUTE)
     units.choice(attention, "attention", _ATTENTION)
+    model = models.resolve(model)
     if convention == "megatron":
         return _megatron(model, batch, seq, image, precision, attention, recompute)
-    step = _tape(model, batch, seq, image, "fp32" if precision is None else precision, attention, recompute)
-    layer = _live(tape.by_part(step.layer))
-    terms = {name: amount.per("L", model.layers) for name, amount in layer.items()}
-    outside = [step.kept, *(tape.by_part(ops) for ops in (step.embedding, step.final_norm, step.head))]
-    for name, amount in (item for parts in outside for item in _live(parts).items()):
-        terms[name] = terms.get(name, tape.NOTHING) + amount
-    views = {"layer": _bytes(layer, step.values)}
-    return _bytes(terms, step.values, assumptions=_assumptions(step), omitted=_UNSAVED, views=views)
+    x = _inputs(model, batch, seq, image, "fp32" if precision is None else precision, attention, recompute)
+    return model.breakdown(
+        "B", lambda layer: _live(layer.saved(x)), assumptions=_assumptions(model, x), omitted=_UNSAVED
+    )
 
 
 _UNSAVED = (
@@ -56,47 +56,48 @@ _UNSAVED = (
 )
 
 
-def _assumptions(step, foreach=False) -> tuple[str, ...]:
+def _assumptions(model, x, foreach=False) -> tuple[str, ...]:
+    dropout = getattr(model, "dropout", 0.0)
     said = ["The model as written in transformers 5.23, on the CPU of PyTorch 2.13, with labels and no attention mask."]
-    if not step.vision:
+    if not model.reads_images:
         said.append("No KV cache: use_cache=False.")
-    if step.cast:
+    if x.cast:
         said.append("Autocast keeps the copies of the weights that the backward pass multiplies with.")
-    if step.model.dropout:
+    if dropout:
         said.append("A dropout mask takes as many bytes as the numbers that it masks; on a GPU it takes one.")
-        if step.attention == "sdpa":
+        if x.attention == "sdpa":
             said.append(
                 "With dropout, the CPU's scaled_dot_product_attention keeps scores as eager attention does, in fp32."
             )
     else:
         said.append("No dropout: the model has none; those of the catalogue never do, whatever they were trained with.")
-    if step.attention == "sdpa" and not step.model.dropout:
-        said.append("scaled_dot_product_attention runs its fused kernel, with is_causal for a decoder.")
+        if x.attention == "sdpa":
+            said.append("scaled_dot_product_attention runs its fused kernel, with is_causal for a decoder.")
     if foreach:
         said.append("A multi-tensor optimizer, as measured on the CPU: all its temporaries exist at once.")
     return tuple(said)
 
 
-def _tape(model, batch, seq, image, precision, attention, recompute) -> tape.Tape:
+def _inputs(model, batch, seq, image, precision, attention, recompute):
+    """What the layers are asked about; ValueError for images that the model has no positions for."""
     units.choice(precision, "precision", _PRECISIONS)
     units.choice(attention, "attention", _ATTENTION)
     units.choice(recompute, "recompute", _RECOMPUTE)
-    return tape.Tape(model, batch, seq, image, precision, attention, recompute)
+    if image is not None and model.reads_images and pair(image, "image") != pair(model.image, "image"):
+        raise ValueError(
+            f"image={image!r} is not the {model.image!r} that {model.name} has positions for. Try "
+            "dataclasses.replace(model, image=...)."
+        )
+    return model.inputs(batch, seq, image, precision=precision, attention=attention, recompute=recompute)
 
 
 def _live(parts) -> dict:
     return {name: amount for name, amount in parts.items() if amount.value}
 
 
-def _bytes(amounts, values, **more) -> Breakdown:
-    """A Breakdown of bytes whose parts are `tape.Amount`s."""
-    terms = {name: (amount.value, str(amount)) for name, amount in amounts.items()}
-    return Breakdown.from_terms("B", terms, values, symbols=tape.SYMBOLS, **more)
-
-
 def _megatron(model, batch, seq, image, precision, attention, recompute) -> Breakdown:
     """Korthikanti et al., equations 1 and 2, without tensor parallelism, op by op as in their section 4.1."""
-    if not isinstance(model, models.Transformer):
+    if not model.decodes:
         raise ValueError(f"convention='megatron' is a formula for decoders; model={units.shortly(model)} is none.")
     if image is not None:
         raise ValueError(f"image={image!r}: {model.name} takes sequences of tokens; give seq=.")
@@ -106,35 +107,33 @@ def _megatron(model, batch, seq, image, precision, attention, recompute) -> Brea
         units.choice(precision, "precision", _PRECISIONS)
     if attention != "eager":
         raise ValueError(f"attention={attention!r} does not fit convention='megatron', which keeps the scores.")
-    batch, seq = units.count(batch, "batch"), tape.sequence(model, seq)
-    token, pair = batch * seq * model.d_model, batch * seq * seq * model.heads
+    x = model.inputs(batch, seq)
+    L, d = symbol("L", model.layers, "layers"), symbol("d", model.d_model, "model width")
+    h = symbol("h", model.heads, "heads")
+    token, pair = x.B * x.T * d, x.B * x.T * x.T * h
     layer = {
-        "attention.qkv": (2 * token, "2·B·T·d"),
-        "attention.scores": (4 * token, "4·B·T·d"),
-        "attention.softmax": (3 * pair, "3·B·T·T·h"),  # its output, and the mask of its dropout
-        "attention.values": (2 * token + 2 * pair, "(2·B·T·d + 2·B·T·T·h)"),
-        "attention.out": (3 * token, "3·B·T·d"),
-        "mlp": (19 * token, "19·B·T·d"),
-        "norm": (4 * token, "4·B·T·d"),
+        "attention.qkv": 2 * token,
+        "attention.scores": 4 * token,
+        "attention.softmax": 3 * pair,  # its output, and the mask of its dropout
+        "attention.values": 2 * token + 2 * pair,
+        "attention.out": 3 * token,
+        "mlp": 19 * token,
+        "norm": 4 * token,
     }
     if recompute == "selective":
-        layer["attention.values"] = (2 * token, "2·B·T·d")
+        layer["attention.values"] = 2 * token
         del layer["attention.softmax"]
     elif recompute == "full":
-        layer = {"checkpoint": (2 * token, "2·B·T·d")}
-    values = {"B": batch, "T": seq, "L": model.layers, "d": model.d_model, "h": model.heads}
-    terms = {name: (model.layers * value, f"L·{formula}") for name, (value, formula) in layer.items()}
+        layer = {"checkpoint": 2 * token}
     return Breakdown.from_terms(
         "B",
-        terms,
-        values,
-        symbols=tape.SYMBOLS,
+        {name: L * part for name, part in layer.items()},
         assumptions=(
             "Korthikanti et al. 2022: 2 bytes a number, 1 a dropout mask, dropout after softmax, attention and MLP.",
             "An MLP of width 4·d without a gate, and heads that are d wide together, whatever the model has.",
         ),
         omitted=("Embedding, final norm, head and loss.",),
-        views={"layer": Breakdown.from_terms("B", layer, values)},
+        views={"layer": Breakdown.from_terms("B", layer)},
     )
 
 
@@ -191,15 +190,16 @@ def training_peak(
     Phases: loss_backward (loss and head), block_backward (with the forward pass of the last block), end_of_backward
     (the embedding) and optimizer.
     """
+    model = models.resolve(model)
     step, held, instants = _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach)
-    omitted = (*_BESIDE, *([_PATCH_SCRATCH] if step.vision else []))
+    omitted = (*_BESIDE, *([_PATCH_SCRATCH] if model.reads_images else []))
     if model.q_width > model.mlp_width:
         omitted += (_WIDE_ATTENTION,)
-    more = {"assumptions": _assumptions(step, foreach), "omitted": omitted}
+    more = {"assumptions": _assumptions(model, step.x, foreach), "omitted": omitted}
     phases = {}
     for name, (saved, gradients, temporaries) in instants.items():
         parts = held | {"activations": saved, "gradients": gradients, "temporaries": temporaries}
-        phases[name] = _bytes(_live(parts), step.values, **more)
+        phases[name] = Breakdown.from_terms("B", _live(parts), **more)
     largest = max(phases.values(), key=int)
     own = {item.name: getattr(largest, item.name) for item in fields(Breakdown)}
     own["assumptions"] = (*largest.assumptions, _largest_phase(phases))
@@ -234,12 +234,14 @@ def _step(model, batch, seq, image, precision, attention, recompute, optimizer, 
     """(Tape of the step, what it holds from beginning to end, the largest instant of each phase)."""
     units.flag(foreach, "foreach")
     states = _OPTIMIZER_STATES[units.choice(optimizer, "optimizer", _OPTIMIZER_STATES)]
-    step = _tape(model, batch, seq, image, precision, attention, recompute)
-    before, layer, after = map(tape.total, step.tensors)
-    weights = before + layer.per("L", model.layers) + after
+    model = models.resolve(model)
+    x = _inputs(model, batch, seq, image, precision, attention, recompute)
+    step = model.naming(lambda inputs: tape.Step(model, inputs))(x)
+    before, layer, after = map(total, step.tensors)
+    weights = before + step.L * layer + after
     held = {
         "weights": weights,
-        "optimizer_state": tape.total([weights] * states),
+        "optimizer_state": total([weights] * states),
         "inputs": step.inputs,
         "logits": step.logits,
     }
@@ -248,47 +250,47 @@ def _step(model, batch, seq, image, precision, attention, recompute, optimizer, 
 
 def _instants(step, weights, optimizer, foreach) -> dict[str, tuple]:
     """Phase -> (activations still saved, gradients of weights, other temporaries) at its largest instant."""
-    layers, (_, layer, _) = step.model.layers, step.tensors
-    one, outside = _saved(step.layer), _saved(step.embedding) + tape.total(step.kept.values())
-    others = one.per("R", layers - 1)
-    stream = step.size(step.s, "BTd")  # the gradient of the residual stream
-    of_head = tape.total(op.grads for op in step.head)
-    of_norm = tape.total(op.grads for op in step.final_norm)
-    of_layer = tape.total(layer)
+    _, layer, _ = step.tensors
+    one, outside = _saved(step.layer), _saved(step.embedding) + total(step.kept.values())
+    others = step.R * one
+    stream = step.stream  # the gradient of the residual stream
+    of_head = total(op.grads for op in step.head)
+    of_norm = total(op.grads for op in step.final_norm)
+    of_layer = total(layer)
 
     loss = tape.largest_instant(step.head)
     last = tape.largest_instant([*step.final_norm, *step.layer], of_head, stream)
-    first = tape.largest_instant(step.layer, of_head + of_norm + of_layer.per("R", layers - 1), stream)
-    end = tape.largest_instant(step.embedding, of_head + of_norm + of_layer.per("L", layers), stream)
+    first = tape.largest_instant(step.layer, of_head + of_norm + step.R * of_layer, stream)
+    end = tape.largest_instant(step.embedding, of_head + of_norm + step.L * of_layer, stream)
     in_blocks = (
         (outside + others + last[0], *last[1:]),
         (outside + first[0], *first[1:]),
-        *((outside + others + one, tape.NOTHING, forward) for forward in (step.unsaved, step.in_core)),  # the last one
+        *((outside + others + one, NOTHING, forward) for forward in (step.unsaved, step.in_core)),  # the last one
     )
     return {
         "loss_backward": (outside + others + one + _saved(step.final_norm) + loss[0], *loss[1:]),
-        "block_backward": max(in_blocks, key=lambda instant: tape.total(instant).value),
+        "block_backward": max(in_blocks, key=lambda instant: total(instant).value),
         "end_of_backward": end,
-        "optimizer": (tape.NOTHING, weights, _update(step.tensors, weights, optimizer, foreach)),
+        "optimizer": (NOTHING, weights, _update(step.tensors, weights, optimizer, foreach)),
     }
 
 
-def _saved(ops) -> tape.Amount:
-    return tape.total(tape.by_part(ops).values())
+def _saved(ops) -> Quantity:
+    return total(tape.by_part(ops).values())
 
 
-def _update(tensors, weights, optimizer, foreach) -> tape.Amount:
+def _update(tensors, weights, optimizer, foreach) -> Quantity:
     """Temporaries of the optimizer. AdamW needs a denominator for each tensor, √v and its scaled copy.
 
     One tensor at a time, the denominator of the tensor before is still alive. SGD works in place.
     """
     if optimizer != "adamw":
-        return tape.NOTHING
+        return NOTHING
     if foreach:
         return weights  # √v of all tensors, scaled in place
     before, layer, after = tensors
     sequence = [*before, *layer, *layer[:1], *after]
-    pairs = zip([tape.NOTHING, *sequence[:-1]], sequence, strict=True)
+    pairs = zip([NOTHING, *sequence[:-1]], sequence, strict=True)
     return max((old + new + new for old, new in pairs), key=lambda amount: amount.value)
 
 
@@ -311,7 +313,7 @@ def largest_batch(
 
     def need(batch) -> int:
         _, held, instants = _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach)
-        return tape.total(held.values()).value + max(tape.total(instant).value for instant in instants.values())
+        return total(held.values()).value + max(total(instant).value for instant in instants.values())
 
     one = need(1)
     if one > device.memory_capacity:
@@ -328,3 +330,6 @@ def largest_batch(
     while (over := need(batch) - device.memory_capacity) > 0:
         batch -= -(-over // (need(batch) - need(batch - 1)))
     return batch
+
+
+units.teach(globals())

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from course_lib.accounting import tables, units
+from course_lib.accounting import quantity, tables, units
+from course_lib.accounting.quantity import Quantity
 from course_lib.accounting.units import FrozenDict
 
 _BAR = 24  # characters of a full bar in a terminal
@@ -15,13 +16,13 @@ class Breakdown:
 
     parts: name -> int or Breakdown of the same unit; they sum exactly to the total. `b["attention.scores"]` walks them.
     assumptions, omitted: sentences that say what the number rests on and what it leaves out.
-    derivation: name of an int part -> its formula in symbols and numbers, shown by `explain`.
-    symbols: letter of the formulas -> its meaning.
+    derivation: name of an int part -> the `Quantity` that it came from, shown by `explain`.
     multiply_adds: whether every int part counts a matrix product or convolution with 2 per multiply-add.
     views: more Breakdowns that `b["layer.mlp"]` can reach and that are *not* added to the total, such as one layer.
 
-    Breakdowns of one unit add, part by part; an integer scales them. A Breakdown equals only a Breakdown of the same
-    unit, total and parts; compare numbers with `int(b)`.
+    Breakdowns of one unit add, part by part; an integer scales them; over a number, or a Breakdown of the same unit,
+    the total is a plain float. A Breakdown equals only a Breakdown of the same unit, total and parts; compare numbers
+    with `int(b)`.
     """
 
     total: int
@@ -29,8 +30,7 @@ class Breakdown:
     parts: Mapping[str, "int | Breakdown"]
     assumptions: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
-    derivation: Mapping[str, str] = field(default_factory=dict)
-    symbols: Mapping[str, str] = field(default_factory=dict)
+    derivation: Mapping[str, Quantity] = field(default_factory=dict)
     multiply_adds: bool = False
     views: Mapping[str, "Breakdown"] = field(default_factory=dict)
 
@@ -54,37 +54,30 @@ class Breakdown:
         object.__setattr__(self, "assumptions", tuple(self.assumptions))
         object.__setattr__(self, "omitted", tuple(self.omitted))
         object.__setattr__(self, "derivation", FrozenDict(self.derivation))
-        object.__setattr__(self, "symbols", FrozenDict(self.symbols))
         object.__setattr__(self, "views", FrozenDict(self.views))
 
     @classmethod
     def of(cls, unit: str, parts: Mapping, **more) -> "Breakdown":
-        """The Breakdown of `parts`, its total being their sum. `more`: the other fields."""
-        return cls(sum(map(int, parts.values())), unit, parts, **more)
+        """The Breakdown of `parts` (int, Quantity or Breakdown); its total is their sum. `more`: the other fields."""
+        derivation = {name: part for name, part in parts.items() if isinstance(part, Quantity)}
+        parts = {name: part.value if isinstance(part, Quantity) else part for name, part in parts.items()}
+        return cls(sum(map(int, parts.values())), unit, parts, derivation=derivation, **more)
 
     @classmethod
-    def from_terms(
-        cls, unit: str, terms: Mapping[str, tuple[int, str]], values: Mapping[str, int], **more
-    ) -> "Breakdown":
-        """The Breakdown of `terms`: dotted name -> (value, formula). "attention.out" nests `out` in a part `attention`.
-
-        values: the number that each symbol of the formulas stands for. more: the fields of the outer
-        Breakdown; `multiply_adds` and `symbols` hold for the nested ones too.
+    def from_terms(cls, unit: str, terms: Mapping[str, Quantity], **more) -> "Breakdown":
+        """As `of`, with dotted names: "attention.out" nests `out` in a part `attention`. `more` is of the outer one;
+        `multiply_adds` holds for the nested ones too. ValueError where a name is both a part and a nest of parts.
         """
         nested: dict[str, dict] = {}
         for name, term in terms.items():
             head, _, rest = name.partition(".")
             nested.setdefault(head, {})[rest] = term
-        parts, derivation = {}, {}
+        parts, passed = {}, {key: more[key] for key in ("multiply_adds",) if key in more}
         for name, inner in nested.items():
-            if "" not in inner:
-                passed = {key: more[key] for key in ("multiply_adds", "symbols") if key in more}
-                parts[name] = cls.from_terms(unit, inner, values, **passed)
-                continue
-            parts[name], formula = inner[""]
-            numbers = units.substitute(formula, values)
-            derivation[name] = formula if numbers == formula else f"{formula} = {numbers}"
-        return cls.of(unit, parts, derivation=derivation, **more)
+            if "" in inner and len(inner) > 1:
+                raise ValueError(f"{name!r} is a part and holds parts, {', '.join(filter(None, inner))}: rename one.")
+            parts[name] = inner[""] if "" in inner else cls.from_terms(unit, inner, **passed)
+        return cls.of(unit, parts, **more)
 
     # ------------------------------------------------------------ reading
 
@@ -146,19 +139,13 @@ class Breakdown:
             return NotImplemented
         if other.unit != self.unit:
             raise ValueError(f"Cannot add {other.unit} to {self.unit}.")
-        parts = {
-            name: _joined(name, self.parts.get(name), other.parts.get(name)) for name in {**self.parts, **other.parts}
-        }
-        derivation = dict(self.derivation)
-        for name, formula in other.derivation.items():
-            derivation[name] = f"[{derivation[name]}] + [{formula}]" if name in derivation else formula
+        left, right = self._derived(), other._derived()
+        parts = {name: _joined(name, left.get(name), right.get(name)) for name in {**left, **right}}
         return Breakdown.of(
             self.unit,
             parts,
             assumptions=tuple(dict.fromkeys(self.assumptions + other.assumptions)),
             omitted=tuple(dict.fromkeys(self.omitted + other.omitted)),
-            derivation=derivation,
-            symbols={**self.symbols, **other.symbols},
             multiply_adds=_all_ints_multiply_adds(self, other),
             views={name: view + other.views[name] for name, view in self.views.items() if name in other.views},
         )
@@ -172,43 +159,58 @@ class Breakdown:
             return self
         return Breakdown.of(
             self.unit,
-            {name: value * times for name, value in self.parts.items()},
+            {name: times * part for name, part in self._derived().items()},
             assumptions=self.assumptions,
             omitted=self.omitted,
-            derivation={name: f"{times}·[{formula}]" for name, formula in self.derivation.items()},
-            symbols=self.symbols,
             multiply_adds=self.multiply_adds,
             views={name: view * times for name, view in self.views.items()},
         )
 
     __rmul__ = __mul__
 
+    def __truediv__(self, other) -> float:
+        if isinstance(other, Breakdown):
+            if other.unit != self.unit:
+                raise ValueError(f"Cannot divide {self.unit} by {other.unit}: take int(b) of both if that is meant.")
+            other = other.total
+        return self.total / units.positive(other, "divisor")
+
+    def _derived(self) -> dict:
+        """name -> part: a Breakdown, or the Quantity of an int part (one of a bare number where it was given)."""
+        return {
+            name: part if isinstance(part, Breakdown) else self.derivation.get(name, quantity.of(part))
+            for name, part in self.parts.items()
+        }
+
     # ------------------------------------------------------------ showing
 
-    def compare(self, other: "Breakdown", labels: tuple[str, str] = ("left", "right")):
-        """This Breakdown and `other`, of the same unit, side by side: a `compare.Comparison`."""
-        from course_lib.accounting.compare import Comparison  # read when first asked for: imports stay cheap
+    def fits(self, device) -> bool:
+        """Whether so many bytes fit the memory of `device` (an id or a `hardware.Device`)."""
+        from course_lib.accounting import hardware  # read when first asked for: imports stay cheap
 
-        if not isinstance(other, Breakdown):
-            raise ValueError(f"other={other!r} must be a Breakdown; compare plain numbers with int(b).")
-        return Comparison(self, other, labels)
+        if self.unit != "B":
+            raise ValueError(f"fits: these are {self.unit}, and a memory holds bytes.")
+        return self.total <= hardware.resolve(device).memory_capacity
 
     def explain(self) -> str:
         """How each part was derived, in symbols and numbers, then what the total assumes and leaves out."""
-        lines = [f"{name} = {formula} = {_amount(value, self.unit)}" for name, value, formula in self._derived()]
-        lines.append(f"total = {_amount(self.total, self.unit)}")
-        used = set().union(*(units.symbols_in(formula) for _, _, formula in self._derived()))
-        lines += [f"{letter}: {meaning}" for letter, meaning in self.symbols.items() if letter in used]
+        lines, meanings = quantity.explain(dict(self._leaves()), lambda _, value: _amount(value, self.unit))
+        lines += [f"total = {_amount(self.total, self.unit)}", *meanings]
         lines += [f"Assumes: {sentence}" for sentence in self.assumptions]
         lines += [f"Leaves out: {sentence}" for sentence in self.omitted]
         return "\n".join(lines)
 
-    def _derived(self, prefix: str = "") -> Iterator[tuple[str, int, str]]:
-        for name, value in self.parts.items():
-            if isinstance(value, Breakdown):
-                yield from value._derived(f"{prefix}{name}.")
+    @property
+    def quantity(self) -> Quantity:
+        """The total with its derivation: the sum of all parts."""
+        return quantity.total(part for _, part in self._leaves())
+
+    def _leaves(self, prefix: str = "") -> Iterator[tuple[str, Quantity]]:
+        for name, part in self._derived().items():
+            if isinstance(part, Breakdown):
+                yield from part._leaves(f"{prefix}{name}.")
             else:
-                yield prefix + name, value, self.derivation.get(name, "given")
+                yield prefix + name, part
 
     def _rows(self, depth: int = 0) -> Iterator[tuple[int, str, int]]:
         for name, value in self.parts.items():

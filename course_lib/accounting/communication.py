@@ -16,18 +16,8 @@ from dataclasses import dataclass
 
 from course_lib.accounting import units
 from course_lib.accounting.explained import Explained
+from course_lib.accounting.quantity import Quantity, ceil, doublings, of, smallest, symbol
 
-_SYMBOLS = {
-    "N": "nbytes",
-    "n": "ranks",
-    "W": "bandwidth of one rank, one way, in B/s",
-    "a": "latency of one step in seconds",
-    "h": "chunks that a rank sends in all: the ones among the binary digits of 0 to n - 1",
-    "g": "ranks in a node",
-    "m": "nodes",
-    "V": "bandwidth of one rank into the network, one way, in B/s",
-    "b": "latency of one step through the network in seconds",
-}
 _ASSUMPTIONS = (
     "Links are full duplex and no two messages share one.",
     "Buffers are cut into equal chunks, the last one padded.",
@@ -54,9 +44,9 @@ def all_reduce(*, nbytes, ranks, bandwidth, latency=0.0, algorithm="ring") -> Co
     """
     N, n = _sizes(nbytes, ranks)
     plans = {
-        "ring": (2 * (n - 1), "2·(n - 1)", 2 * (n - 1) * _chunk(N, n), "2·(n - 1)·ceil(N/n)"),
-        "tree": (2 * _doublings(n), "2·ceil(log2(n))", min(n, 4) * _chunk(N, 2), "min(n, 4)·ceil(N/2)"),
-        "ring-full": (n - 1, "n - 1", (n - 1) * N, "(n - 1)·N"),
+        "ring": (2 * (n - 1), 2 * (n - 1) * ceil(N, n)),
+        "tree": (2 * doublings(n), smallest(n, 4) * ceil(N, 2)),
+        "ring-full": (n - 1, (n - 1) * N),
     }
     return _collective(plans, algorithm, N, n, bandwidth, latency, pipelined=("tree",))
 
@@ -77,30 +67,26 @@ def all_to_all(*, nbytes, ranks, bandwidth, latency=0.0, algorithm="ring") -> Co
     "ring" sends each chunk directly: in step i to the rank i places on, which takes a switch or a full mesh.
     """
     N, n = _sizes(nbytes, ranks)
-    chunk, hops = _chunk(N, n), _ones_below(n)
-    plans = {
-        "ring": (n - 1, "n - 1", (n - 1) * chunk, "(n - 1)·ceil(N/n)"),
-        "tree": (_doublings(n), "ceil(log2(n))", hops * chunk, "h·ceil(N/n)"),
-    }
-    return _collective(plans, algorithm, N, n, bandwidth, latency, h=hops)
+    hops = symbol(
+        "h", _ones_below(n.value), "chunks that a rank sends in all: the ones among the binary digits of 0 to n - 1"
+    )
+    plans = {"ring": (n - 1, (n - 1) * ceil(N, n)), "tree": (doublings(n), hops * ceil(N, n))}
+    return _collective(plans, algorithm, N, n, bandwidth, latency)
 
 
 def broadcast(*, nbytes, ranks, bandwidth, latency=0.0, algorithm="ring") -> Collective:
     """Every rank ends with the message of one. nbytes: the message. "ring" hands it on piece by piece, in a chain."""
     N, n = _sizes(nbytes, ranks)
-    plans = {
-        "ring": (n - 1, "n - 1", N, "N"),
-        "tree": (_doublings(n), "ceil(log2(n))", _doublings(n) * N, "ceil(log2(n))·N"),
-    }
+    plans = {"ring": (n - 1, N), "tree": (doublings(n), doublings(n) * N)}
     return _collective(plans, algorithm, N, n, bandwidth, latency, pipelined=("ring",))
 
 
 def point_to_point(*, nbytes, bandwidth, latency=0.0, ranks=2) -> Collective:
     """One rank sends a message to another. nbytes: the message."""
     N, n = _sizes(nbytes, ranks)
-    if n != 2:
+    if n.value != 2:
         raise ValueError(f"ranks={ranks!r} must be 2: one rank sends and one receives. `broadcast` reaches more.")
-    return _collective({"ring": (1, "1", N, "N")}, "ring", N, n, bandwidth, latency)
+    return _collective({"ring": (of(1), N)}, "ring", N, n, bandwidth, latency)
 
 
 def hierarchical_all_reduce(
@@ -112,23 +98,22 @@ def hierarchical_all_reduce(
     bandwidth: of one rank inside its node; network_bandwidth: of one rank out of its node (8 adapters of 50e9 B/s on
     8 ranks are 50e9). The phases follow each other; nbytes: the buffer on each rank.
     """
-    N, g = _sizes(nbytes, ranks_per_node, "ranks_per_node")
-    m = units.count(nodes, "nodes")
-    W, V = units.bandwidth(bandwidth), units.bandwidth(network_bandwidth, "network_bandwidth")
-    a, b = units.latency(latency), units.latency(network_latency, "network_latency")
-    chunk = _chunk(N, g)
-    inside, across = (g - 1) * chunk, 2 * (m - 1) * _chunk(chunk, m)
+    N, g = _sizes(nbytes, ranks_per_node, "ranks_per_node", ("g", "ranks in a node"))
+    m = symbol("m", units.count(nodes, "nodes"), "nodes")
+    W, a = _link(bandwidth, latency)
+    V = symbol(
+        "V",
+        units.bandwidth(network_bandwidth, "network_bandwidth"),
+        "bandwidth of one rank into the network, one way, in B/s",
+    )
+    b = symbol(
+        "b", units.latency(network_latency, "network_latency"), "latency of one step through the network in seconds"
+    )
+    inside, across = ceil(N, g), ceil(ceil(N, g), m)
     return Collective(
-        seconds=2 * ((g - 1) * a + inside / W) + 2 * (m - 1) * b + across / V,
-        bytes_per_rank=2 * inside + across,
         steps=2 * (g - 1) + 2 * (m - 1),
-        derivation=(
-            ("steps", "2·(g - 1) + 2·(m - 1)", ""),
-            ("bytes_per_rank", "2·(g - 1)·ceil(N/g) + 2·(m - 1)·ceil(ceil(N/g)/m)", "B"),
-            ("seconds", "2·(g - 1)·(a + ceil(N/g)/W) + 2·(m - 1)·(b + ceil(ceil(N/g)/m)/V)", "s"),
-        ),
-        values={"N": N, "g": g, "m": m, "W": W, "V": V, "a": a, "b": b},
-        symbols=_SYMBOLS,
+        bytes_per_rank=2 * (g - 1) * inside + 2 * (m - 1) * across,
+        seconds=2 * (g - 1) * (a + inside / W) + 2 * (m - 1) * (b + across / V),
         assumptions=_ASSUMPTIONS,
         omitted=_OMITTED,
     )
@@ -137,40 +122,32 @@ def hierarchical_all_reduce(
 def _scattered_or_gathered(nbytes, ranks, bandwidth, latency, algorithm) -> Collective:
     """A reduce-scatter or an all-gather: the same messages, in opposite order."""
     N, n = _sizes(nbytes, ranks)
-    sent = (n - 1) * _chunk(N, n), "(n - 1)·ceil(N/n)"
-    plans = {"ring": (n - 1, "n - 1", *sent), "tree": (_doublings(n), "ceil(log2(n))", *sent)}
-    return _collective(plans, algorithm, N, n, bandwidth, latency)
+    sent = (n - 1) * ceil(N, n)
+    return _collective({"ring": (n - 1, sent), "tree": (doublings(n), sent)}, algorithm, N, n, bandwidth, latency)
 
 
-def _collective(plans, algorithm, N, n, bandwidth, latency, pipelined=(), **values) -> Collective:
-    """The Collective of one plan: (steps, their formula, bytes that the busiest rank sends, their formula)."""
-    steps, steps_text, sent, sent_text = plans[units.choice(algorithm, "algorithm", plans)]
+def _collective(plans, algorithm, N, n, bandwidth, latency, pipelined=()) -> Collective:
+    """The Collective of one plan: (steps, bytes that the busiest rank sends)."""
+    steps, sent = plans[units.choice(algorithm, "algorithm", plans)]
     assumptions = (*_ASSUMPTIONS, _PIPELINED) if algorithm in pipelined else _ASSUMPTIONS
-    if n == 1:
-        steps, steps_text, sent, sent_text, assumptions = 0, "0", 0, "0", (_ALONE,)
-    W, a = units.bandwidth(bandwidth), units.latency(latency)
+    if n.value == 1:
+        steps, sent, assumptions = of(0), of(0), (_ALONE,)
+    W, a = _link(bandwidth, latency)
+    steps, sent = symbol("steps", steps), symbol("bytes_per_rank", sent)
     return Collective(
-        seconds=steps * a + sent / W,
-        bytes_per_rank=sent,
-        steps=steps,
-        derivation=(
-            ("steps", steps_text, ""),
-            ("bytes_per_rank", sent_text, "B"),
-            ("seconds", "steps·a + bytes_per_rank/W", "s"),
-        ),
-        values={"N": N, "n": n, "W": W, "a": a, "steps": steps, "bytes_per_rank": sent, **values},
-        symbols=_SYMBOLS,
-        assumptions=assumptions,
-        omitted=_OMITTED,
+        steps=steps, bytes_per_rank=sent, seconds=steps * a + sent / W, assumptions=assumptions, omitted=_OMITTED
     )
 
 
-def _sizes(nbytes, ranks, name: str = "ranks") -> tuple[int, int]:
-    return units.count(nbytes, "nbytes"), units.count(ranks, name)
+def _sizes(nbytes, ranks, argument: str = "ranks", named=("n", "ranks")) -> tuple[Quantity, Quantity]:
+    return symbol("N", units.count(nbytes, "nbytes"), "nbytes"), symbol(
+        named[0], units.count(ranks, argument), named[1]
+    )
 
 
-def _chunk(nbytes: int, pieces: int) -> int:
-    return -(-nbytes // pieces)
+def _link(bandwidth, latency) -> tuple[Quantity, Quantity]:
+    W = symbol("W", units.bandwidth(bandwidth), "bandwidth of one rank, one way, in B/s")
+    return W, symbol("a", units.latency(latency), "latency of one step in seconds")
 
 
 def _ones_below(n: int) -> int:
@@ -179,6 +156,4 @@ def _ones_below(n: int) -> int:
     return sum((n - rest) // 2 + max(0, rest - half) for half, rest in places)
 
 
-def _doublings(n: int) -> int:
-    """ceil(log2(n)): how often 1 must double to reach n."""
-    return (n - 1).bit_length()
+units.teach(globals())

@@ -1,13 +1,23 @@
 """Convolutional networks as data: layers, from which sizes, parameters and FLOPs follow."""
 
-from collections import Counter, namedtuple
+from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from course_lib.accounting import units
-from course_lib.accounting.breakdown import Breakdown
+from course_lib.accounting.layers.base import Layer, added
+from course_lib.accounting.layers.mlp import ACTIVATIONS
+from course_lib.accounting.layers.stack import Stack
+from course_lib.accounting.quantity import NOTHING, Quantity, of, product
 
-_ACTIVATIONS = ("relu", "gelu", "gelu-tanh", "silu")
+# FLOP for each unit of `work` of a step
+EACH = ACTIVATIONS | {
+    "multiply-add": 2,
+    "batchnorm": 4,  # with running statistics: −mean, ·1/σ, ·gain, +bias
+    "pool": 1,  # a comparison or an addition for each element of a window
+    "add": 1,
+}
 
 
 def pair(value, name: str, minimum: int = 1) -> tuple[int, int]:
@@ -130,7 +140,7 @@ def _set(layer, **values) -> None:
 
 def _check_activation(activation) -> None:
     if activation is not None:
-        units.choice(activation, "activation", _ACTIVATIONS)
+        units.choice(activation, "activation", ACTIVATIONS)
 
 
 def _layers(layers, name: str, kinds: tuple = (Convolution, Pool, Linear, Residual)) -> tuple:
@@ -146,18 +156,65 @@ def _layers(layers, name: str, kinds: tuple = (Convolution, Pool, Linear, Residu
 
 # ---------------------------------------------------------------- the network
 
-Step = namedtuple("Step", "part op size size_text work work_text learned reads writes", defaults=(True, 0, 0))
-Step.__doc__ = """One operation on one image.
 
-part: stage and kind, "stem.convolution". op: "multiply-add", "batchnorm", "add", "pool" or an activation. size:
-trainable parameters. work: multiply-adds of a convolution or linear layer; else the elements that come out, times the
-window of a pooling. learned: whether parameters stand before it, so that its input needs a gradient. reads, writes:
-numbers of the image that go in (both branches of an addition) and come out.
-"""
+class Step(namedtuple("Step", "part op parameters units learned reads writes")):
+    """One operation on one image.
+
+    part: stage and kind, "stem.convolution". op: "multiply-add", "batchnorm", "add", "pool" or an activation.
+    parameters: quantity of what is trained. units: quantity of work: multiply-adds of a convolution or linear layer;
+    else the elements that come out, times the window of a pooling. learned: whether parameters stand before it, so that
+    its input needs a gradient. reads, writes: numbers of the image that go in (both branches of an addition) and come
+    out.
+    """
+
+    @property
+    def size(self) -> int:
+        """Trainable parameters."""
+        return self.parameters.value
+
+    @property
+    def work(self) -> int:
+        """Units of work."""
+        return self.units.value
+
+
+class _Steps(Layer):
+    """All steps of a network, as the one layer that it is."""
+
+    def __init__(self, net):
+        self.net = net
+
+    def _added(self, image, ask) -> dict[str, Quantity]:
+        return added({step.part: part} for step in self.net.steps(image) if (part := ask(step)))
+
+    def parameters(self, active=False):
+        return self._added(None, lambda step: step.parameters)
+
+    def flops(self, x):
+        return self._added(x.image, lambda step: _flops(step, x) if step.op == "multiply-add" else None)
+
+    def extras(self, x):
+        return self._added(x.image, lambda step: _flops(step, x) if step.op != "multiply-add" else None)
+
+    def training(self, x):
+        products = {True: 3, False: 2}  # what nothing learned stands before has no gradient to pass on
+        return self._added(
+            x.image, lambda step: products[step.learned] * _flops(step, x) if step.op == "multiply-add" else None
+        )
+
+    def assumes(self, x):
+        return (
+            "A convolution costs 2 · images · output channels · output height · output width · input channels of its "
+            "group · kernel height · kernel width; multiplications with the zeros of its padding count.",
+        )
+
+
+def _flops(step: Step, x) -> Quantity:
+    return EACH[step.op] * x.B * step.units
 
 
 @dataclass(frozen=True)
-class ConvNet:
+class ConvNet(Stack):
     """A convolutional network: `layers` (Convolution, Pool, Linear, Residual, Stage) in a row.
 
     image: side in pixels or (height, width), of `channels`. Sizes follow from it: a side s becomes
@@ -172,6 +229,9 @@ class ConvNet:
     layers: Sequence
     image: int | tuple[int, int]
     channels: int = 3
+
+    decodes, reads_images = False, True
+    omits_extras = "Batch norm, activation functions, pooling and residual additions."
 
     def __post_init__(self):
         _set(self, layers=_layers(self.layers, "layers", (Stage, Convolution, Pool, Linear, Residual)))
@@ -196,42 +256,47 @@ class ConvNet:
 
     def steps(self, image=None) -> list[Step]:
         """Every step that an `image` (None: its own) takes through the network, in order."""
-        shape = (self.channels, *pair(self.image if image is None else image, "image"))
-        steps, learned = [], False
-        for name, layers in self._stages():
-            shape, learned = _through(layers, name, shape, learned, steps)
-        if image is not None and [step.size for step in steps] != [step.size for step in self.steps()]:
+        if image is None:
+            return list(self._own_steps)
+        steps = self._through(image)
+        if [step.size for step in steps] != [step.size for step in self._own_steps]:
             raise ValueError(
                 f"image={image!r} changes the size of a linear layer of {self.name}, whose weights are made for "
                 f"image={self.image!r}. Pool the whole image before it, or describe another network."
             )
         return steps
 
-    def parameters(self, active: bool = False) -> Breakdown:
+    @cached_property
+    def _own_steps(self) -> list[Step]:
+        return self._through(self.image)
+
+    def _through(self, image) -> list[Step]:
+        shape = (self.channels, *pair(image, "image"))
+        steps, learned = [], False
+        for name, layers in self._stages():
+            shape, learned = _through(layers, name, shape, learned, steps)
+        return steps
+
+    def stack(self):
+        return [], [], [_Steps(self)]
+
+    def _tokens(self, seq, image):
+        return None, image
+
+    def omits(self, x):
+        return ("Biases and the update of running statistics.",)
+
+    def parameters(self, active: bool = False):
         """Trainable parameters by stage, and in it by kind: convolution, norm, linear. All are active."""
-        terms = grouped((step.part, step.size, step.size_text) for step in self.steps() if step.size)
-        return Breakdown.from_terms("parameters", terms, {}, assumptions=(_READING,), omitted=(_BUFFERS,))
-
-
-_READING = (
-    "A convolution has output channels · input channels of its group · kernel height · kernel width, a batch norm "
-    "gain and bias, a linear layer outputs · inputs; a bias adds one per output."
-)
-_BUFFERS = "Running means and variances of batch norm: no gradient trains them."
-
-
-def grouped(steps) -> dict[str, tuple[int, str]]:
-    """(part, number, formula) of every step, added by part: part -> (sum, formula). Equal formulas are counted."""
-    parts: dict[str, Counter] = {}
-    for part, number, text in steps:
-        parts.setdefault(part, Counter())[number, text] += 1
-    return {
-        part: (
-            sum(number * times for (number, _), times in terms.items()),
-            " + ".join(text if times == 1 else f"{times}·{text}" for (_, text), times in terms.items()),
+        return self.breakdown(
+            "parameters",
+            lambda steps: steps.parameters(active),
+            assumptions=(
+                "A convolution has output channels · input channels of its group · kernel height · kernel width, a "
+                "batch norm gain and bias, a linear layer outputs · inputs; a bias adds one per output.",
+            ),
+            omitted=("Running means and variances of batch norm: no gradient trains them.",),
         )
-        for part, terms in parts.items()
-    }
 
 
 def _through(layers, stage: str, shape: tuple, learned: bool, steps: list) -> tuple[tuple, bool]:
@@ -250,15 +315,13 @@ def _convolution(layer: Convolution, stage: str, shape: tuple, learned: bool, st
         )
     height, width = _sides(layer, stage, shape)
     (rows, columns), share = layer.kernel, channels // layer.groups
-    size, text = out * share * rows * columns, f"{out}·{share}·{rows}·{columns}"
+    weights = product(out, share, rows, columns)
     steps.append(
         Step(
             f"{stage}.convolution",
             "multiply-add",
-            size + out if layer.bias else size,
-            f"({text} + {out})" if layer.bias else text,
-            size * height * width,
-            f"{out}·{height}·{width}·{share}·{rows}·{columns}",
+            weights + out if layer.bias else weights,
+            product(out, height, width, share, rows, columns),
             learned,
             _numbers(shape),
             out * height * width,
@@ -266,7 +329,7 @@ def _convolution(layer: Convolution, stage: str, shape: tuple, learned: bool, st
     )
     shape = (out, height, width)
     if layer.norm:
-        steps.append(Step(f"{stage}.norm", "batchnorm", 2 * out, f"2·{out}", *_elements(shape), True, *_same(shape)))
+        steps.append(Step(f"{stage}.norm", "batchnorm", product(2, out), product(*shape), True, *_same(shape)))
     return _activated(layer, stage, shape, steps), True
 
 
@@ -274,18 +337,15 @@ def _pool(layer: Pool, stage: str, shape: tuple, learned: bool, steps: list):
     channels, *sides = _image(layer, stage, shape)
     rows, columns = layer.kernel or sides
     height, width = _sides(layer, stage, shape) if layer.kernel else (1, 1)
-    work, text = _elements((channels, height, width))
     steps.append(
         Step(
             f"{stage}.pool",
             "pool",
-            0,
-            "",
-            work * rows * columns,
-            f"{text}·{rows}·{columns}",
+            NOTHING,
+            product(channels, height, width, rows, columns),
             True,
             _numbers(shape),
-            work,
+            channels * height * width,
         )
     )
     return (channels, height, width), learned
@@ -293,11 +353,8 @@ def _pool(layer: Pool, stage: str, shape: tuple, learned: bool, steps: list):
 
 def _linear(layer: Linear, stage: str, shape: tuple, learned: bool, steps: list):
     features, out = _numbers(shape), layer.out_features
-    size, text = (features + 1, f"({features} + 1)") if layer.bias else (features, f"{features}")
-    work, work_text = out * features, f"{out}·{features}"
-    steps.append(
-        Step(f"{stage}.linear", "multiply-add", out * size, f"{out}·{text}", work, work_text, learned, features, out)
-    )
+    size = product(out, of(features) + layer.bias)
+    steps.append(Step(f"{stage}.linear", "multiply-add", size, product(out, features), learned, features, out))
     return _activated(layer, stage, (out,), steps), True
 
 
@@ -309,7 +366,7 @@ def _residual(layer: Residual, stage: str, shape: tuple, learned: bool, steps: l
             f"A residual block of {stage} adds {_size(main)} and {_size(shortcut)}; they must be equal. Give its "
             "shortcut a 1×1 convolution with the stride and the channels of main."
         )
-    steps.append(Step(f"{stage}.residual", "add", 0, "", *_elements(main), True, 2 * _numbers(main), _numbers(main)))
+    steps.append(Step(f"{stage}.residual", "add", NOTHING, product(*main), True, 2 * _numbers(main), _numbers(main)))
     return _activated(layer, stage, main, steps), learned_main or learned_shortcut
 
 
@@ -318,12 +375,8 @@ _PASS = {Convolution: _convolution, Pool: _pool, Linear: _linear, Residual: _res
 
 def _activated(layer, stage: str, shape: tuple, steps: list) -> tuple:
     if layer.activation:
-        steps.append(Step(f"{stage}.activation", layer.activation, 0, "", *_elements(shape), True, *_same(shape)))
+        steps.append(Step(f"{stage}.activation", layer.activation, NOTHING, product(*shape), True, *_same(shape)))
     return shape
-
-
-def _elements(shape: tuple) -> tuple[int, str]:
-    return _numbers(shape), "·".join(map(str, shape))
 
 
 def _numbers(shape: tuple) -> int:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from math import sqrt
 
 from course_lib.accounting import flops as _flops
-from course_lib.accounting import hardware, units
+from course_lib.accounting import hardware, models, units
 from course_lib.accounting.explained import Explained
-from course_lib.accounting.models import Transformer
+from course_lib.accounting.quantity import root, symbol
 
 # law -> (E, A, B, α, β) of L(N, D) = E + A/N^α + B/D^β, in nats per token
 _LAWS = {
@@ -14,14 +14,6 @@ _LAWS = {
     "chinchilla": (1.69, 406.4, 410.7, 0.34, 0.28),
     # Besiroglu et al. 2024, "Chinchilla scaling: a replication attempt", arXiv 2404.10102
     "besiroglu": (1.8172, 482.01, 2085.43, 0.3478, 0.3658),
-}
-_ALLOCATION_SYMBOLS = {
-    "C": "training FLOP",
-    "r": "tokens per parameter",
-    "A": "coefficient of the model term",
-    "B": "coefficient of the data term",
-    "a": "exponent of the parameters",
-    "b": "exponent of the tokens",
 }
 _SIX_ND = "Training costs 6·params·tokens FLOP: attention scores are left out."
 
@@ -57,11 +49,12 @@ def hfu(model, *, tokens_per_second, device, devices=1, dtype="bf16", seq=None, 
 
 
 def _flops_per_token(model, seq, recompute) -> float:
-    if not isinstance(model, Transformer):
+    model = models.resolve(model)
+    if not model.decodes:
         raise ValueError(
             f"model={units.shortly(model)} must be a models.Transformer; for others give flops_per_token of one input."
         )
-    seq = model.context if seq is None else units.count(seq, "seq")
+    seq = model.length(seq, "seq")
     return int(_flops.training_step(model, 1, seq, recompute=recompute)) / seq
 
 
@@ -100,6 +93,11 @@ class Allocation(Explained):
     params: int
     tokens: int
 
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("params", "tokens"):  # whole ones, at least one, of what the formula gives
+            object.__setattr__(self, name, max(1, round(getattr(self, name))))
+
 
 def compute_optimal(flops, tokens_per_param=20) -> Allocation:
     """The model and the data that use up `flops` at `tokens_per_param` tokens for each parameter.
@@ -108,16 +106,21 @@ def compute_optimal(flops, tokens_per_param=20) -> Allocation:
     Hoffmann et al. 2022 (70 B parameters, 1.4 T tokens).
     """
     budget, ratio = units.count(flops, "flops"), units.positive(tokens_per_param, "tokens_per_param")
-    params = sqrt(budget / (6 * ratio))
+    C, r = symbol("C", float(budget), "training FLOP"), symbol("r", ratio, "tokens per parameter")
     return Allocation(
-        params=_whole(params),
-        tokens=_whole(ratio * params),
-        derivation=(("params", "√(C/(6·r))", "parameters"), ("tokens", "√(C·r/6)", "tokens")),
-        values={"C": float(budget), "r": ratio},
-        symbols=_ALLOCATION_SYMBOLS,
+        params=root(C / (6 * r)),
+        tokens=root(C * r / 6),
         assumptions=(_SIX_ND, "The ratio of tokens to parameters is the same at every budget."),
         omitted=("What the model costs when it is used.",),
     )
+
+
+_FIT = {
+    "A": "coefficient of the model term",
+    "B": "coefficient of the data term",
+    "a": "exponent of the parameters",
+    "b": "exponent of the tokens",
+}
 
 
 def compute_optimal_fit(flops, law="chinchilla") -> Allocation:
@@ -129,18 +132,12 @@ def compute_optimal_fit(flops, law="chinchilla") -> Allocation:
     approaches; with α = 0.3392 and β = 0.2849, before they were rounded for print, the first would say 40 B.
     """
     budget = units.count(flops, "flops")
-    _, A, B, alpha, beta = _LAWS[units.choice(law, "law", _LAWS)]
-    G = (alpha * A / (beta * B)) ** (1 / (alpha + beta))
-    params = G * (budget / 6) ** (beta / (alpha + beta))
+    _, *law = _LAWS[units.choice(law, "law", _LAWS)]
+    A, B, a, b = (symbol(letter, value, meaning) for value, (letter, meaning) in zip(law, _FIT.items(), strict=True))
+    sixth = symbol("C", float(budget), "training FLOP") / 6
     return Allocation(
-        params=_whole(params),
-        tokens=_whole(budget / 6 / params),
-        derivation=(
-            ("params", "(a·A/(b·B))^(1/(a + b))·(C/6)^(b/(a + b))", "parameters"),
-            ("tokens", "(b·B/(a·A))^(1/(a + b))·(C/6)^(a/(a + b))", "tokens"),
-        ),
-        values={"C": float(budget), "A": A, "B": B, "a": alpha, "b": beta},
-        symbols=_ALLOCATION_SYMBOLS,
+        params=(a * A / (b * B)) ** (1 / (a + b)) * sixth ** (b / (a + b)),
+        tokens=(b * B / (a * A)) ** (1 / (a + b)) * sixth ** (a / (a + b)),
         assumptions=(
             _SIX_ND,
             "The law holds at this budget: it was fitted to models of 70 million to 16 billion parameters.",
@@ -276,6 +273,4 @@ def _positive_fraction(value, name: str) -> float:
     return units.positive(units.fraction(value, name), name)
 
 
-def _whole(value: float) -> int:
-    """The nearest whole number of parameters or tokens, at least one."""
-    return max(1, round(value))
+units.teach(globals())

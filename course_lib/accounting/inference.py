@@ -6,27 +6,11 @@ cache and work evenly.
 
 from dataclasses import dataclass
 
-from course_lib.accounting import economics, hardware, memory, precision, units
+from course_lib.accounting import economics, hardware, memory, models, precision, units
 from course_lib.accounting import flops as _flops
 from course_lib.accounting.explained import Explained
-from course_lib.accounting.models import Transformer
+from course_lib.accounting.quantity import largest, symbol
 
-_SYMBOLS = {
-    "B": "sequences in the batch",
-    "T": "tokens of each prompt",
-    "C": "tokens of each sequence in the cache",
-    "L": "layers",
-    "k": "width of all key heads, and of all value heads",
-    "s": "layers with a sliding window",
-    "w": "tokens that such a layer looks back on",
-    "M": "parameters",
-    "N": "parameters that one token meets",
-    "flops": "FLOP of the forward pass, as `flops.forward` counts them",
-    "n": "devices",
-    "W": "memory bandwidth of one device in B/s",
-    "P": "peak of one device in FLOP/s",
-    "u": "share of the peak that is reached: mfu",
-}
 _COMMUNICATION = "Communication between devices."
 
 
@@ -60,52 +44,30 @@ def decode_step(
     and values of every sequence; the matrix products read all weights once, embedding included, and compute meanwhile.
     Mixtures read every expert and compute with the active ones.
     """
-    device, context = hardware.resolve(device), _positions(model, context, "context")
-    batch, devices = units.count(batch, "batch"), units.count(devices, "devices")
-    weight_dtype = precision.normalise(weight_dtype, "weight_dtype")
-    kv_dtype = precision.normalise(kv_dtype, "kv_dtype")
-    parameters, active = int(model.parameters()), int(model.parameters(active=True))
-    weight_bytes = precision.nbytes(parameters, weight_dtype)
-    kv_bytes = int(memory.kv_cache(model, batch=batch, tokens=context, dtype=kv_dtype))
-    peak, bandwidth = device.peak(compute_dtype), device.memory_bandwidth
-    reading_kv, reading_weights = kv_bytes / (devices * bandwidth), weight_bytes / (devices * bandwidth)
-    computing = 2 * batch * active / (devices * peak)
-    seconds = reading_kv + max(reading_weights, computing)
+    device, model = hardware.resolve(device), models.resolve(model, decodes=True)
+    context, count = model.length(context, "context"), units.count(devices, "devices")
+    B, n = symbol("B", units.count(batch, "batch"), "sequences in the batch"), symbol("n", count, "devices")
+    M = symbol("M", int(model.parameters()), "parameters")
+    N = symbol("N", int(model.parameters(active=True)), "parameters that one token meets")
+    weight_bytes = symbol("weight_bytes", precision.stored(M, precision.normalise(weight_dtype, "weight_dtype")))
+    cache = memory.kv_cache(model, batch, context, precision.normalise(kv_dtype, "kv_dtype"))
+    kv_bytes = symbol("kv_bytes", cache.quantity)
+    P = symbol("P", device.peak(compute_dtype), "peak of one device in FLOP/s")
+    W = symbol("W", device.memory_bandwidth, "memory bandwidth of one device in B/s")
+    reading_kv, reading_weights, computing = kv_bytes / (n * W), weight_bytes / (n * W), 2 * B * N / (n * P)
+    seconds = symbol("seconds", reading_kv + largest(reading_weights, computing))
     mixture = (
         ("That a small batch of a mixture touches only some of its experts: all are read here.",)
-        if model.experts > 1
+        if N.value < M.value
         else ()
     )
     return Decode(
         seconds=seconds,
-        tokens_per_second=batch / seconds,
+        tokens_per_second=B / seconds,
         weight_bytes=weight_bytes,
         kv_bytes=kv_bytes,
-        bound="compute" if computing >= max(reading_weights, reading_kv) else "memory",
-        fits=weight_bytes + kv_bytes <= devices * device.memory_capacity,
-        derivation=(
-            ("weight_bytes", f"ceil(M·{precision.bytes_per_element(weight_dtype)})", "B"),
-            ("kv_bytes", _kv_formula(model, precision.bytes_per_element(kv_dtype)), "B"),
-            ("seconds", "kv_bytes/(n·W) + max(weight_bytes/(n·W), 2·B·N/(n·P))", "s"),
-            ("tokens_per_second", "B/seconds", "tokens/s"),
-        ),
-        values={
-            "B": batch,
-            "C": context,
-            "L": model.layers,
-            "k": model.kv_width,
-            "s": model.window_layers,
-            "w": model.window or 0,
-            "M": parameters,
-            "N": active,
-            "weight_bytes": weight_bytes,
-            "kv_bytes": kv_bytes,
-            "n": devices,
-            "W": bandwidth,
-            "P": peak,
-            "seconds": seconds,
-        },
-        symbols=_SYMBOLS,
+        bound="compute" if computing >= largest(reading_weights, reading_kv) else "memory",
+        fits=weight_bytes.value + kv_bytes.value <= count * device.memory_capacity,
         assumptions=(
             "Every device holds and does an equal share, all at data-sheet rate.",
             "The matrix products overlap with reading the weights; attention only reads keys and values.",
@@ -125,29 +87,19 @@ def prefill(model, *, batch, tokens, device, devices=1, mfu, compute_dtype="bf16
 
     mfu: the share of the peak that is reached, in (0, 1]; a prompt is long enough for compute to be the limit.
     """
-    device, tokens = hardware.resolve(device), _positions(model, tokens, "tokens")
-    batch = units.count(batch, "batch")
+    device, model = hardware.resolve(device), models.resolve(model, decodes=True)
+    tokens, batch = model.length(tokens, "tokens"), units.count(batch, "batch")
     work = int(_flops.forward(model, batch, tokens))
-    seconds = economics.training_seconds(work, device=device, devices=devices, mfu=mfu, dtype=compute_dtype)
+    economics.training_seconds(work, device=device, devices=devices, mfu=mfu, dtype=compute_dtype)  # checks its inputs
+    flops = symbol("flops", work, "FLOP of the forward pass, as `flops.forward` counts them")
+    B, T = symbol("B", batch, "sequences in the batch"), symbol("T", tokens, "tokens of each prompt")
+    n, P = symbol("n", int(devices), "devices"), symbol("P", device.peak(compute_dtype), "peak of one device in FLOP/s")
+    u = symbol("u", float(mfu), "share of the peak that is reached: mfu")
+    seconds = symbol("seconds", flops / (n * P * u))
     return Prefill(
         seconds=seconds,
-        tokens_per_second=batch * tokens / seconds,
+        tokens_per_second=B * T / seconds,
         flops=work,
-        derivation=(
-            ("seconds", "flops/(n·P·u)", "s"),
-            ("tokens_per_second", "B·T/seconds", "tokens/s"),
-            ("flops", "", "FLOP"),
-        ),
-        values={
-            "B": batch,
-            "T": tokens,
-            "n": units.count(devices, "devices"),
-            "P": device.peak(compute_dtype),
-            "u": float(mfu),
-            "flops": work,
-            "seconds": seconds,
-        },
-        symbols=_SYMBOLS,
         assumptions=(
             "Compute is the limit: a short prompt waits for the weights instead.",
             "All T·T pairs of scores and values count, and the head runs at every position.",
@@ -173,18 +125,4 @@ def speculative_speedup(*, acceptance, draft_tokens, cost_ratio) -> float:
     return tokens / (drafted * cost + 1)
 
 
-def _kv_formula(model, each) -> str:
-    """Bytes of keys and values; a layer with a sliding window keeps no more than its window."""
-    if model.window:
-        return f"ceil(2·k·B·((L - s)·C + s·min(C, w))·{each})"
-    return f"ceil(2·L·k·B·C·{each})"
-
-
-def _positions(model, value, name: str) -> int:
-    """`value` as a number of tokens that `model` has positions for."""
-    if not isinstance(model, Transformer):
-        raise ValueError(f"model={units.shortly(model)} must be a models.Transformer: only a language model decodes.")
-    tokens = units.count(value, name)
-    if model.positions == "learned" and tokens > model.context:
-        raise ValueError(f"{name}={tokens} is more than the {model.context} positions that {model.name} has learned.")
-    return tokens
+units.teach(globals())

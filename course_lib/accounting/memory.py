@@ -6,6 +6,8 @@ from functools import cache
 from course_lib.accounting import models, precision, units
 from course_lib.accounting.activations import Peak, activations, largest_batch, training_peak
 from course_lib.accounting.breakdown import Breakdown
+from course_lib.accounting.layers.base import PROJECTIONS
+from course_lib.accounting.quantity import Quantity, ceil, symbol
 
 __all__ = [
     "Peak",
@@ -62,7 +64,6 @@ class Recipe:
 
 _STATE = ("weights", "grads", "grads_fp32", "master", "moment1", "moment2")
 _SHARDED = {0: (), 1: _STATE[3:], 2: _STATE[1:], 3: _STATE}  # ZeRO stage -> parts of which a rank holds a share
-_STATE_SYMBOLS = {"N": "parameters", "S": "parameters in the share of one rank"}
 
 
 @cache
@@ -129,17 +130,16 @@ def model_state(params, recipe="mixed-adamw", zero_stage: int = 0, ranks=1, offl
         raise ValueError(f"ranks={ranks} is more than params={params}: some ranks would hold nothing.")
     offload = _names(offload, "offload", "('moment1', 'moment2')")
 
-    share = -(-params // ranks)
+    N = symbol("N", params, "parameters")
+    S = symbol("S", ceil(N, ranks), "parameters in the share of one rank")
     terms = {}
     for name in _STATE:
         each = getattr(chosen, name)
         if each:
-            count, letter = (share, "S") if name in _SHARDED[zero_stage] else (params, "N")
-            terms[name] = (_ceiling(count * each), _per_parameter(each, letter))
+            terms[name] = _bytes(S if name in _SHARDED[zero_stage] else N, each)
     for name in offload:
         if units.choice(name, "offload", _STATE) not in terms:
             raise ValueError(f"offload has {name!r}, and this recipe keeps none of it: it has {', '.join(terms)}.")
-    values = {"N": params, "S": share}
     host = {name: term for name, term in terms.items() if name in offload}
     device = {name: term for name, term in terms.items() if name not in offload}
     if not device:
@@ -147,12 +147,10 @@ def model_state(params, recipe="mixed-adamw", zero_stage: int = 0, ranks=1, offl
     said = (f"ZeRO stage {zero_stage}; ranks that share the state: {ranks}.",) if zero_stage else ()
     views = {}
     if host:
-        views["host"] = Breakdown.from_terms("B", host, values, assumptions=said, symbols=_STATE_SYMBOLS)
+        views["host"] = Breakdown.from_terms("B", host, assumptions=said)
         said += (_offloaded(views["host"]),)
     omitted = ("Activations, temporary buffers and the allocator's rounding.", *chosen.omitted)
-    return _State.from_terms(
-        "B", device, values, assumptions=said, omitted=omitted, symbols=_STATE_SYMBOLS, views=views
-    )
+    return _State.from_terms("B", device, assumptions=said, omitted=omitted, views=views)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,27 +179,9 @@ def _names(value, argument: str, example: str) -> tuple:
 _named = recipe  # inside `model_state` the argument has that name
 
 
-def _ceiling(number) -> int:
-    return -(-number // 1)
-
-
-def _per_parameter(each, letter: str) -> str:
-    """The formula of a part: 4·N, or ⌈65·N/64⌉ where blocks share a scale."""
-    if each == int(each):
-        return f"{int(each)}·{letter}"
-    return f"⌈{each.numerator}·{letter}/{each.denominator}⌉"
-
-
-# projections of one layer -> letters of the widths that go in and out
-_PROJECTIONS = {
-    "q": "dq",
-    "k": "dk",
-    "v": "dk",
-    "out": "qd",
-    "gate": "df",
-    "up": "df",
-    "down": "fd",
-}
+def _bytes(number: Quantity, each) -> Quantity:
+    """4·N, or ⌈65·N/64⌉ where blocks of numbers share a scale."""
+    return each * number if isinstance(each, int) else ceil(each.numerator * number, each.denominator)
 
 
 def lora_parameters(model, rank, targets=("q", "k", "v", "out")) -> Breakdown:
@@ -211,90 +191,67 @@ def lora_parameters(model, rank, targets=("q", "k", "v", "out")) -> Breakdown:
     (GPT-2's q, k and v) counts on its own. Training them takes `model_state(model.parameters(), "frozen-bf16") +
     model_state(lora_parameters(model, 8), "mixed-adamw")`; "frozen-nf4" makes it QLoRA. Source: Hu et al., LoRA, 2021.
     """
-    if not isinstance(model, models.Transformer):
-        raise ValueError(
-            f"model={units.shortly(model)} must be a models.Transformer; models.load('llama2-7b') gives one."
-        )
-    rank = units.count(rank, "rank")
+    model, rank = models.resolve(model, decodes=True), units.count(rank, "rank")
     targets = _names(targets, "targets", "('q', 'v')")
-    values = model.sizes() | {"r": rank}
-    terms = {}
-    for name in targets:
-        width_in, width_out = _PROJECTIONS[units.choice(name, "targets", _PROJECTIONS)]
-        in_mlp = name in ("gate", "up", "down")
-        if name == "gate" and not model.gated_mlp:
-            raise ValueError(f"targets has 'gate', and the MLP of {model.name} has no gate: it has up and down.")
-        if in_mlp and model.experts > 1:
-            raise ValueError(
-                f"targets has {name!r}, and {model.name} has {model.experts} MLPs a layer: adapt attention."
-            )
-        smaller = min(values[width_in], values[width_out])
-        if rank > smaller:
-            raise ValueError(f"rank={rank} is more than {smaller}, the rank that {name!r} of {model.name} can have.")
-        part = f"mlp.{name}" if in_mlp else f"attention.{name}"
-        number = model.layers * rank * (values[width_in] + values[width_out])
-        terms[part] = (number, f"L·r·({width_in} + {width_out})")
-    if not terms:
-        raise ValueError(f"targets={targets!r} must name at least one of {', '.join(_PROJECTIONS)}.")
-    return Breakdown.from_terms("parameters", terms, values, symbols={**models.SYMBOLS, "r": "rank of the adapters"})
+    if not targets:
+        raise ValueError(f"targets={targets!r} must name at least one of {', '.join(PROJECTIONS)}.")
+    r = symbol("r", rank, "rank of the adapters")
+
+    def ask(layer) -> dict[str, Quantity]:
+        found = {name: ends for each in getattr(layer, "layers", ()) for name, ends in each.projections().items()}
+        parts = {}
+        for name in targets:
+            if units.choice(name, "targets", PROJECTIONS) not in found:
+                has = f"it has {', '.join(found)}" if found else "it has none that is described"
+                raise ValueError(f"targets has {name!r}, which the layers of {model.name} do not have: {has}.")
+            width_in, width_out = found[name]
+            if rank > min(width_in.value, width_out.value):
+                most = min(width_in.value, width_out.value)
+                raise ValueError(f"rank={rank} is more than {most}, the rank that {name!r} of {model.name} can have.")
+            parts[f"{PROJECTIONS[name]}.{name}"] = r * (width_in + width_out)
+        return parts
+
+    return Breakdown.from_terms("parameters", model.over_blocks([ask(block) for block, _ in model.kinds]))
 
 
 # ---------------------------------------------------------------- serving
 
 
 def kv_cache(model, batch=1, tokens=None, dtype="bf16", page_tokens=None) -> Breakdown:
-    """Bytes of the keys and values of `tokens` tokens (None: the model's context) in each of `batch` sequences.
+    """Bytes of what `batch` sequences of `tokens` tokens (None: the model's context) keep for their next tokens.
 
-    page_tokens: the cache comes in pages of so many tokens, and the part "waste" is the rest of each sequence's last
-    page (Kwon et al., PagedAttention, 2023). Key heads that serve several query heads are kept once. A layer with a
-    sliding window keeps at most so many tokens.
+    Parts: keys and values, of each key head once; of latent attention latent and rotated; of a state-space mixer state
+    and conv. page_tokens: keys and values come in pages of so many tokens, and the part "waste" is the rest of each
+    sequence's last page (Kwon et al., PagedAttention, 2023). A layer with a sliding window keeps at most so many tokens
+    (`transformers` keeps one less while it generates). A UserWarning says that `tokens` is beyond the context.
     """
-    if not isinstance(model, models.Transformer):
-        raise ValueError(
-            f"model={units.shortly(model)} must be a models.Transformer: only a decoder keeps keys and values."
-        )
-    batch = units.count(batch, "batch")
-    tokens = model.context if tokens is None else units.count(tokens, "tokens")
-    if model.positions == "learned" and tokens > model.context:
-        raise ValueError(
-            f"tokens={tokens} is longer than context={model.context}: {model.name} has no position beyond it."
-        )
-    each = precision.bytes_per_element(dtype)
-    values = model.sizes() | {"B": batch, "T": tokens}
-    said = [f"Numbers in {precision.normalise(dtype)}."]
-    full, kept = "T·L", tokens * model.layers  # in one sequence, tokens times the layers that keep them
-    over, wasted = "W·L", 0
-    short = model.window_layers if model.window is not None and model.window < tokens else 0
-    if short:
-        values |= {"S": model.window, "Y": short}
-        full, kept = "(T·(L - Y) + S·Y)", kept - short * (tokens - model.window)
-        over = "(W·(L - Y) + Z·Y)"
+    model = models.resolve(model, decodes=True)
+    length = model.length(tokens, "tokens")
+    if model.context is not None and length > model.context:
+        import warnings  # only when there is something to say
+
+        warnings.warn(f"tokens={length} is beyond the context of {model.name}, {model.context} tokens.", stacklevel=3)
+    page = None if page_tokens is None else symbol("p", units.count(page_tokens, "page_tokens"), "tokens of a page")
+    x = model.inputs(batch, length, page=page)
+    dtype = precision.normalise(dtype)
+
+    said = [f"Numbers in {dtype}."]
+    windows = [
+        (layer.window, count)
+        for block, count in model.kinds
+        for layer in getattr(block, "layers", ())
+        if getattr(layer, "window", None) is not None and layer.window < length
+    ]
+    for window, count in windows:
         said.append(
-            f"Layers with a sliding window of {model.window} tokens keep no more of them: {short} of {model.layers}."
+            f"Layers with a sliding window of {window.value} tokens keep no more of them: {count.value} of "
+            f"{sum(count.value for _, count in model.kinds)}."
         )
-    number = batch * model.kv_width
-    half = precision.nbytes(number * kept, dtype)
-    formula = _per_parameter(each, f"B·{full}·k")
-    terms = {"keys": (half, formula), "values": (half, formula)}
-    if page_tokens is not None:
-        size = units.count(page_tokens, "page_tokens")
-        values["W"] = -tokens % size
-        wasted = values["W"] * (model.layers - short)
-        if short:
-            values["Z"] = -model.window % size
-            wasted += values["Z"] * short
-        both = 2 * precision.nbytes(number * (kept + wasted), dtype)
-        terms["waste"] = (both - 2 * half, _per_parameter(2 * each, f"B·{over}·k"))
-    return Breakdown.from_terms("B", terms, values, assumptions=said, symbols=_CACHE_SYMBOLS)
+    parts = model.collect(lambda layer: layer.cache(x))
+    if not parts:
+        raise ValueError(f"model={units.shortly(model)}: its layers keep nothing for the next token.")
+    terms = {name: precision.stored(x.B * part, dtype) for name, part in parts.items()}
+    return Breakdown.from_terms("B", terms, assumptions=said)
 
 
-_CACHE_SYMBOLS = {
-    "B": "sequences in the batch",
-    "T": "tokens in a sequence",
-    "S": "tokens that a layer with a sliding window keeps of a sequence",
-    "W": "tokens that fit the last page of a sequence and are not there",
-    "Z": "tokens that fit the last page of a layer with a sliding window and are not there",
-    "L": "layers",
-    "Y": "layers with a sliding window",
-    "k": "width of all key heads, and of all value heads",
-}
+units.teach(globals())

@@ -1,40 +1,64 @@
-"""Architectures as data: what a model is made of, and how many parameters each part has.
+"""Architectures as data: a model is what stands before its blocks, the blocks, and what stands after.
 
-`Transformer` (decoders), `Encoder` (BERT), `VisionTransformer` and `ConvNet`. The catalogue is `models.toml`; each
-entry names the configuration that it was copied from.
+`Model` takes lists of layers. `Transformer` (decoders), `Encoder` (BERT), `VisionTransformer`, `deepseek`, `mamba2` and
+`ConvNet` make them from a configuration. The catalogue is `models.toml`; each entry names the configuration that it was
+copied from.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from course_lib.accounting import units
-from course_lib.accounting.breakdown import Breakdown
-from course_lib.accounting.convnet import ConvNet, image_size, mobilenet_v2, pair, resnet
-
-# letters of the formulas, here and in `flops`
-SYMBOLS = {
-    "L": "layers",
-    "d": "model width",
-    "h": "query heads",
-    "w": "width of one head",
-    "q": "width of all query heads",
-    "k": "width of all key heads, and of all value heads",
-    "f": "width of the MLP",
-    "m": "matrices of the MLP",
-    "n": "norms of model width in a layer",
-    "E": "experts",
-    "A": "experts that a token uses",
-    "V": "vocabulary",
-    "C": "context",
-    "s": "segments",
-    "c": "channels of the image",
-    "p": "side of a patch",
-    "P": "patches of the image",
-    "K": "classes",
-}
+from course_lib.accounting.convnet import ConvNet as ConvNet  # it belongs here, for who asks
+from course_lib.accounting.convnet import image_size, mobilenet_v2, pair, resnet
+from course_lib.accounting.layers import (
+    MLP,
+    Attention,
+    Block,
+    Embedding,
+    Head,
+    LatentAttention,
+    Layer,
+    Mamba2,
+    Mixture,
+    Norm,
+    PatchEmbedding,
+    PooledHead,
+    Rotary,
+)
+from course_lib.accounting.layers.stack import Stack
+from course_lib.accounting.quantity import symbol
 
 
-class _Blocks:
+@dataclass(frozen=True)
+class Model(Stack):
+    """A model of any layers: those `before` its blocks, the blocks themselves as `layers`, and those `after` them.
+
+    Blocks that are equal are counted together; where there are several kinds, each is a view by its label. context:
+    tokens that a sequence has where none are said.
+    """
+
+    name: str
+    before: Sequence[Layer]
+    layers: Sequence[Layer]
+    after: Sequence[Layer]
+    context: int | None = None
+
+    def __post_init__(self):
+        for name in ("before", "layers", "after"):
+            given = getattr(self, name)
+            if not isinstance(given, (list, tuple)) or not all(isinstance(layer, Layer) for layer in given):
+                raise ValueError(f"{name}={units.shortly(given)} must be a list of layers, such as [Norm(d=768)].")
+            object.__setattr__(self, name, tuple(given))
+        if self.context is not None:
+            object.__setattr__(self, "context", units.count(self.context, "context"))
+
+    def stack(self):
+        return list(self.before), list(self.layers), list(self.after)
+
+
+class _Blocks(Stack):
     """What the transformers have in common: a stack of equal layers, each of attention and an MLP, and one more norm.
 
     The class attributes stand for the fields of `Transformer` that the other kinds lack.
@@ -47,6 +71,7 @@ class _Blocks:
     positions = "learned"
     block_norms = 2
     experts = active_experts = 1
+    window, window_layers = None, 0
 
     def _check(self, *counts: str) -> None:
         """Convert the fields `counts` and the optional sizes to int, and refuse what does not fit."""
@@ -56,8 +81,7 @@ class _Blocks:
         units.choice(self.activation, "activation", ("relu", "gelu", "gelu-tanh", "silu"))
         units.fraction(self.dropout, "dropout")
         if self.head_dim is None and self.d_model % self.heads:
-            alone = "unless head_dim says how wide a head is" if isinstance(self, Transformer) else "as heads share it"
-            raise ValueError(f"heads={self.heads} must divide d_model={self.d_model}, {alone}.")
+            raise ValueError(f"heads={self.heads} must divide d_model={self.d_model}, unless a head has a head_dim.")
 
     @property
     def head_width(self) -> int:
@@ -79,72 +103,47 @@ class _Blocks:
         """Width of the (or of one expert's) MLP: d_ff, or 4·d_model."""
         return self.d_ff or 4 * self.d_model
 
-    def sizes(self) -> dict[str, int]:
-        """The number that each letter of `SYMBOLS` stands for in this model."""
-        return {
-            "L": self.layers,
-            "d": self.d_model,
-            "h": self.heads,
-            "w": self.head_width,
-            "q": self.q_width,
-            "k": self.kv_width,
-            "f": self.mlp_width,
-            "m": 3 if self.gated_mlp else 2,
-            "n": self.block_norms,
-            "E": self.experts,
-            "A": self.active_experts,
-        }
-
-    def parameters(self, active: bool = False) -> Breakdown:
-        """Trainable parameters, equal to the real checkpoint's; a tied head counts once, under embedding.token.
-
-        Parts: embedding.token, embedding.position, attention.qkv, attention.out, router, mlp, norm, head, summed over
-        the layers; "layer.…" is one layer, "layers.…" all of them. An Encoder has embedding.segment and pooler, a
-        VisionTransformer embedding.patch and embedding.cls. active=True keeps everything but counts active_experts
-        experts: the parameters that one token meets.
-        """
-        values = self.sizes()
-        before, after = self._outside(values)
-        layer = self._layer(values, active)
-        L, d = values["L"], values["d"]
-        terms = before | {name: (L * value, f"L·{formula}") for name, (value, formula) in layer.items()}
-        # one norm stands outside the layers: the final one, or the one after BERT's embedding
-        gain = (2 * d, "2·d") if self._norm_bias else (d, "d")
-        terms["norm"] = (terms["norm"][0] + gain[0], f"{terms['norm'][1]} + {gain[1]}")
-        one_layer = Breakdown.from_terms("parameters", layer, values, symbols=SYMBOLS)
-        return Breakdown.from_terms(
-            "parameters",
-            terms | after,
-            values,
-            assumptions=self._assumptions(active),
-            symbols=SYMBOLS,
-            views={"layer": one_layer, "layers": one_layer * L},
-        )
-
     @property
-    def _norm_bias(self) -> bool:
-        return self.bias and self.norm == "layernorm"
+    def _style(self) -> str:
+        """The implementation in transformers that it is built as, whose saved bytes are described; "" for others."""
+        return ""
 
-    def _layer(self, values: dict[str, int], active: bool) -> dict[str, tuple[int, str]]:
-        """Parameters of one layer: part -> (number, formula)."""
-        d, w, q, k, f, m, n, E, A = (values[letter] for letter in "dwqkfmnEA")
-        layer = {"attention.qkv": (d * (q + 2 * k), "d·(q + 2·k)"), "attention.out": (q * d, "q·d")}
-        mlp, mlp_text = m * d * f, "m·d·f"
-        norm, norm_text = (n * 2 * d, "n·2·d") if self._norm_bias else (n * d, "n·d")  # gain and bias, or gain alone
-        if self.bias if self.qkv_bias is None else self.qkv_bias:
-            layer["attention.qkv"] = ((d + 1) * (q + 2 * k), "(d + 1)·(q + 2·k)")
-        if self.bias:
-            layer["attention.out"] = ((q + 1) * d, "(q + 1)·d")
-            mlp, mlp_text = mlp + (m - 1) * f + d, "(m·d·f + (m - 1)·f + d)"
-        if E > 1:
-            layer["router"] = (d * E, "d·E")
-            mlp, mlp_text = (A * mlp, f"A·{mlp_text}") if active else (E * mlp, f"E·{mlp_text}")
-        if self.qk_norm:
-            norm, norm_text = norm + 2 * w, f"({norm_text} + 2·w)"
-        return layer | {"mlp": (mlp, mlp_text), "norm": (norm, norm_text)}
+    @cached_property
+    def _width(self):
+        return symbol("d", self.d_model, "model width")
 
-    def _assumptions(self, active: bool) -> tuple[str, ...]:
-        return ()
+    def _norm(self) -> Norm:
+        rms = self.norm == "rmsnorm"
+        return Norm(d=self._width, bias=self.bias and not rms, rms=rms)
+
+    def _blocks(self) -> list[Block]:
+        """The blocks, those with a sliding window first."""
+        near, far = self.window_layers, self.layers - self.window_layers
+        return [self._block(self.window, "windowed")] * near + ([self._block(None, "full")] * far if far else [])
+
+    def _block(self, window, label: str) -> Block:
+        d, norm, rms = self._width, self._norm(), self.norm == "rmsnorm"
+        attention = Attention(
+            d=d,
+            h=self.heads,
+            g=self.kv_heads or self.heads,
+            w=self.head_width,
+            window=window,
+            qkv_bias=self.bias if self.qkv_bias is None else self.qkv_bias,
+            out_bias=self.bias,
+            qk_norm=self.qk_norm,
+            rms=rms,
+            dropout=self.dropout,
+            style=self._style,
+        )
+        options = {"gated": self.gated_mlp, "bias": self.bias, "activation": self.activation}
+        options |= {"dropout": self.dropout, "style": self._style}
+        if self.experts > 1:
+            mlp = Mixture(d=d, f=self.mlp_width, E=self.experts, A=self.active_experts, **options)
+        else:
+            mlp = MLP(d=d, f=self.mlp_width, **options)
+        others = [norm] * (self.block_norms - 1)  # besides the one before attention
+        return Block(norm, attention, *others[:1], mlp, *others[1:], label=label)
 
 
 @dataclass(frozen=True)
@@ -159,11 +158,11 @@ class Transformer(_Blocks):
     more over head_dim in each layer. positions: "learned" adds (context + position_offset)·d_model parameters, "rotary"
     none; position_offset: rows of that table that no position of the context uses (2 in OPT). tied_head: the head is
     the token embedding. experts > 1: each expert is an MLP, and a router of d_model·experts (no bias) picks
-    active_experts of them. activation: "relu", "gelu", "gelu-tanh" or "silu". window: tokens that a layer with a
-    sliding window looks back on, in window_layers of the layers; only the cache counts less for it.
+    active_experts of them. activation: "relu", "gelu", "gelu-tanh" or "silu". window: tokens that a query sees in
+    window_layers of the layers, itself included: the cache keeps no more, and causal pairs are fewer.
 
     What these words cannot say (a LayerNorm with bias where nothing else has one, queries and keys normed over all
-    heads together, shared experts, latent attention) is not this class: the counts would be those of another model.
+    heads together) is not this class: the counts would be those of another model. `Model` takes any layers.
 
     Sizes that do not fit (heads that do not divide d_model without head_dim, kv_heads that do not divide heads, more
     active experts than experts, zero or negative sizes) raise ValueError.
@@ -224,26 +223,21 @@ class Transformer(_Blocks):
         if self.active_experts > self.experts:
             raise ValueError(f"active_experts={self.active_experts} must not exceed experts={self.experts}.")
 
-    def sizes(self) -> dict[str, int]:
-        """The number that each letter of `SYMBOLS` stands for in this model."""
-        return super().sizes() | {"V": self.vocab, "C": self.context}
+    @property
+    def _style(self):
+        same = (self.experts, self.block_norms, self.head_bias, self.position_offset) == (1, 2, False, 0)
+        kind = (self.norm, self.positions, self.gated_mlp)
+        if same and kind == ("rmsnorm", "rotary", True) and self.activation == "silu":
+            return "llama"
+        alike = self.q_width == self.kv_width == self.d_model and not self.qk_norm
+        return "gpt2" if same and alike and kind == ("layernorm", "learned", False) else ""
 
-    def _outside(self, values):
-        d, V, C, offset = (*(values[letter] for letter in "dVC"), self.position_offset)
-        before, after = {"embedding.token": (V * d, "V·d")}, {}
-        if self.positions == "learned":
-            rows = f"(C + {offset})" if offset else "C"
-            before["embedding.position"] = ((C + offset) * d, f"{rows}·d")
-        if not self.tied_head:
-            after["head"] = ((d + 1) * V, "(d + 1)·V") if self.head_bias else (V * d, "V·d")
-        elif self.head_bias:
-            after["head"] = (V, "V")
-        return before, after
-
-    def _assumptions(self, active):
-        tied = ("The head is the token embedding and counts once.",) if self.tied_head else ()
-        some = active and self.active_experts < self.experts
-        return tied + ((f"Counts {self.active_experts} of {self.experts} experts in each layer.",) if some else ())
+    def stack(self):
+        d, V = self._width, symbol("V", self.vocab, "vocabulary")
+        learned, more = self.positions == "learned", {"dropout": self.dropout, "tied": self.tied_head}
+        embedding = Embedding(d=d, V=V, positions=self.context if learned else None, spare=self.position_offset, **more)
+        before = [embedding] if learned else [embedding, Rotary(w=self.head_width)]
+        return before, self._blocks(), [self._norm(), Head(d=d, V=V, tied=self.tied_head, bias=self.head_bias)]
 
 
 @dataclass(frozen=True)
@@ -266,21 +260,16 @@ class Encoder(_Blocks):
     activation: str = "gelu"
     dropout: float = 0.0
 
+    decodes = False
+
     def __post_init__(self):
         self._check("vocab", "context", "segments")
 
-    def sizes(self) -> dict[str, int]:
-        """The number that each letter of `SYMBOLS` stands for in this model."""
-        return super().sizes() | {"V": self.vocab, "C": self.context, "s": self.segments}
-
-    def _outside(self, values):
-        d, V, C, s = (values[letter] for letter in "dVCs")
-        before = {
-            "embedding.token": (V * d, "V·d"),
-            "embedding.position": (C * d, "C·d"),
-            "embedding.segment": (s * d, "s·d"),
-        }
-        return before, {"pooler": ((d + 1) * d, "(d + 1)·d")}
+    def stack(self):
+        d = self._width
+        embedding = Embedding(d=d, V=self.vocab, positions=self.context, segments=self.segments)
+        pooler = PooledHead(d=d, K=d, part="pooler", reads="The pooler reads the first token only.")
+        return [embedding, self._norm()], self._blocks(), [pooler]
 
 
 @dataclass(frozen=True)
@@ -306,6 +295,10 @@ class VisionTransformer(_Blocks):
     bias: bool = True
     dropout: float = 0.0
 
+    context = None
+    decodes, reads_images = False, True
+    _style = "vit"
+
     def __post_init__(self):
         self._check("patch", "classes", "channels")
         units.flag(self.bias, "bias")
@@ -327,19 +320,85 @@ class VisionTransformer(_Blocks):
             )
         return (height // self.patch) * (width // self.patch)
 
-    def sizes(self) -> dict[str, int]:
-        """The number that each letter of `SYMBOLS` stands for in this model."""
-        own = {"c": self.channels, "p": self.patch, "P": self.patches(), "K": self.classes}
-        return super().sizes() | own
+    def stack(self):
+        d = self._width
+        embedding = PatchEmbedding(d=d, p=self.patch, c=self.channels, P=self.patches(), dropout=self.dropout)
+        return [embedding], self._blocks(), [self._norm(), PooledHead(d=d, K=self.classes)]
 
-    def _outside(self, values):
-        d, c, p, P, K = (values[letter] for letter in "dcpPK")
-        before = {
-            "embedding.patch": ((c * p * p + 1) * d, "(c·p·p + 1)·d"),
-            "embedding.position": ((P + 1) * d, "(P + 1)·d"),
-            "embedding.cls": (d, "d"),
-        }
-        return before, {"head": ((d + 1) * K, "(d + 1)·K")}
+    def _tokens(self, seq, image):
+        patches = symbol("P", self.patches(image), "patches of the image")
+        return symbol("T", patches + 1, "tokens of an image: its patches and the class token"), patches
+
+    def omits(self, x):
+        resized = x.image != self.patches()
+        said = "Interpolating the learned positions to the patches of another image size."
+        return (*super().omits(x), *((said,) if resized else ()))
+
+
+# ---------------------------------------------------------------- other families
+
+
+def deepseek(
+    name,
+    *,
+    layers,
+    dense_layers,
+    d_model,
+    heads,
+    query_latent,
+    latent,
+    rotary_dim,
+    head_dim,
+    value_dim,
+    d_ff,
+    expert_d_ff,
+    experts,
+    active_experts,
+    shared_experts,
+    vocab,
+    context,
+) -> Model:
+    """A decoder with latent attention, and after dense_layers with a gated MLP of width d_ff a mixture with shared
+    experts in each layer (DeepSeek-AI, DeepSeek-V2 and V3, 2024). query_latent=None: queries come from no latent.
+    head_dim: unrotated width of a head's query and key. No biases, RMSNorm, rotary positions, a head of its own.
+
+    What is trained by no gradient (the biases that balance the experts) is no parameter; multi-token prediction is not
+    in it.
+    """
+    d, V = (
+        symbol("d", units.count(d_model, "d_model"), "model width"),
+        symbol("V", units.count(vocab, "vocab"), "vocabulary"),
+    )
+    d, V, norm = _ends(d_model, vocab)
+    attention = LatentAttention(d=d, h=heads, a=query_latent, c=latent, r=rotary_dim, u=head_dim, v=value_dim)
+    gated = {"gated": True, "activation": "silu"}
+    dense = Block(norm, attention, norm, MLP(d=d, f=d_ff, **gated), label="dense")
+    mixture = Mixture(d=d, f=expert_d_ff, E=experts, A=active_experts, S=shared_experts, **gated)
+    sparse = Block(norm, attention, norm, mixture, label="mixture")
+    layers, dense_layers = units.count(layers, "layers"), units.count(dense_layers, "dense_layers", minimum=0)
+    if dense_layers > layers:
+        raise ValueError(f"dense_layers={dense_layers} must not exceed layers={layers}.")
+    blocks = [dense] * dense_layers + [sparse] * (layers - dense_layers)
+    before, after = [Embedding(d=d, V=V), Rotary(w=rotary_dim)], [norm, Head(d=d, V=V)]
+    return Model(name, before, blocks, after, context)
+
+
+def mamba2(name, *, layers, d_model, heads, head_dim, state, vocab, context, groups=1, tied_head=True) -> Model:
+    """A decoder of Mamba-2 mixers alone (Dao and Gu 2024): no attention, no MLP, RMSNorm, no positions."""
+    d, V = (
+        symbol("d", units.count(d_model, "d_model"), "model width"),
+        symbol("V", units.count(vocab, "vocab"), "vocabulary"),
+    )
+    d, V, norm = _ends(d_model, vocab)
+    block = Block(norm, Mamba2(d=d, h=heads, w=head_dim, G=groups, s=state))
+    after = [norm, Head(d=d, V=V, tied=units.flag(tied_head, "tied_head"))]
+    return Model(name, [Embedding(d=d, V=V)], [block] * units.count(layers, "layers"), after, context)
+
+
+def _ends(d_model, vocab):
+    """Symbols of both, and an RMSNorm of that width."""
+    d = symbol("d", units.count(d_model, "d_model"), "model width")
+    return d, symbol("V", units.count(vocab, "vocab"), "vocabulary"), Norm(d=d, rms=True)
 
 
 # ---------------------------------------------------------------- the catalogue
@@ -350,6 +409,8 @@ _KINDS = {
     "vision-transformer": VisionTransformer,
     "resnet": resnet,
     "mobilenet-v2": mobilenet_v2,
+    "deepseek": deepseek,
+    "mamba2": mamba2,
 }
 
 
@@ -365,7 +426,7 @@ def names() -> tuple[str, ...]:
     return tuple(_catalogue())
 
 
-def load(name: str) -> Transformer | Encoder | VisionTransformer | ConvNet:
+def load(name: str) -> Stack:
     """The model `name` of the catalogue; an unknown name is a ValueError with the nearest."""
     return _load(units.choice(name, "model", names()))
 
@@ -377,7 +438,26 @@ def _load(name: str):
     return _KINDS[entry.pop("kind", "transformer")](name, **entry)
 
 
+def resolve(model, decodes: bool = False) -> Stack:
+    """`model`, or the one of that name; decodes: ValueError unless it says the next token."""
+    found = load(model) if isinstance(model, str) else model
+    if not isinstance(found, Stack):
+        raise ValueError(
+            f"model={units.shortly(model)} must be a name, such as 'gpt2', or a models.Transformer, Encoder, "
+            "VisionTransformer, ConvNet or Model; models.load('gpt2') gives one."
+        )
+    if decodes and not found.decodes:
+        raise ValueError(
+            f"model={units.shortly(found)} must be a models.Transformer or another decoder: only a language model that "
+            "says the next token has a causal mask and keeps keys and values."
+        )
+    return found
+
+
 def source(name: str) -> tuple[str, str]:
     """(title or url, date) of the configuration that the catalogue's entry was copied from."""
     title, date = _catalogue()[units.choice(name, "model", names())]["source"]
     return title, date
+
+
+units.teach(globals())

@@ -4,11 +4,8 @@
 its own, norms and activations too, so that `roofline.predict_seconds` can charge each of them.
 """
 
-from course_lib.accounting import flops, precision, roofline, units
-from course_lib.accounting.models import ConvNet, VisionTransformer
-
-# FLOP for each unit of `work` of a step of a convolutional network, as `flops.forward(extras=True)` counts them
-_EACH = {"multiply-add": 2, "batchnorm": 4, "pool": 1, "add": 1, "relu": 1, "gelu": 5, "gelu-tanh": 9, "silu": 4}
+from course_lib.accounting import flops, models, precision, roofline, units
+from course_lib.accounting.convnet import EACH
 
 
 def forward(model, batch=1, image=None, dtype="fp32") -> tuple[roofline.Op, ...]:
@@ -19,19 +16,20 @@ def forward(model, batch=1, image=None, dtype="fp32") -> tuple[roofline.Op, ...]
     products add up to it. Biases are added in the product's own call, the softmax is left out, padding is not read.
     """
     batch = units.count(batch, "batch")
-    if isinstance(model, ConvNet):
+    model = models.resolve(model)
+    if hasattr(model, "steps"):
         return tuple(_of_step(step, batch, dtype) for step in model.steps(image))
-    if isinstance(model, VisionTransformer):
+    if model.reads_images:
         return tuple(_vision(model, batch, image, dtype))
     raise ValueError(f"model={units.shortly(model)} must be a models.ConvNet or a models.VisionTransformer.")
 
 
 def _of_step(step, batch: int, dtype: str) -> roofline.Op:
     moved = batch * (step.reads + step.writes) + step.size
-    return roofline.Op(step.part, batch * step.work * _EACH[step.op], precision.nbytes(moved, dtype), dtype)
+    return roofline.Op(step.part, batch * step.work * EACH[step.op], precision.nbytes(moved, dtype), dtype)
 
 
-def _vision(model: VisionTransformer, batch: int, image, dtype: str):
+def _vision(model: models.VisionTransformer, batch: int, image, dtype: str):
     patches = model.patches(image)
     rows, d, heads = batch * (patches + 1), model.d_model, model.heads
     pixels = model.channels * model.patch**2
@@ -47,7 +45,7 @@ def _vision(model: VisionTransformer, batch: int, image, dtype: str):
         yield _pass("residual", rows * d, dtype, reads=2)
         yield _norm(rows, d, dtype)
         yield _product("mlp", rows, d, model.mlp_width, dtype)
-        yield _pass("activation", rows * model.mlp_width, dtype, work=_EACH[model.activation])
+        yield _pass("activation", rows * model.mlp_width, dtype, work=EACH[model.activation])
         yield _product("mlp", rows, model.mlp_width, d, dtype)
         yield _pass("residual", rows * d, dtype, reads=2)
     yield _norm(rows, d, dtype)
@@ -64,3 +62,6 @@ def _pass(name: str, elements: int, dtype: str, reads: int = 1, work: int = 1) -
 
 def _norm(rows: int, d: int, dtype: str) -> roofline.Op:
     return roofline.Op("norm", flops.layer_norm(rows, d), precision.nbytes(2 * rows * d, dtype), dtype)
+
+
+units.teach(globals())

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from course_lib.accounting import units
 from course_lib.accounting.explained import Explained
+from course_lib.accounting.quantity import Quantity, ceil, of, symbol
 
 # name -> (bits of one block, numbers in a block)
 _FORMATS = {
@@ -105,26 +106,17 @@ def bytes_per_element(dtype):
 
 def nbytes(elements, dtype) -> int:
     """Bytes of a tensor of `elements` numbers. Sub-byte formats are packed; a last byte or block counts in full."""
+    return stored(of(units.count(elements, "elements", minimum=0)), dtype).value
+
+
+def stored(elements: Quantity, dtype) -> Quantity:
+    """`nbytes` of a number of elements that carries its derivation."""
     bits, block = _FORMATS[normalise(dtype)]
-    blocks = -(-units.count(elements, "elements", minimum=0) // block)
-    return -(-blocks * bits // 8)
+    common = math.gcd(bits, 8)
+    return ceil(bits // common * ceil(elements, block), 8 // common)
 
 
 # ---------------------------------------------------------------- range and rounding
-
-
-_LIMITS_DERIVATION = (
-    ("max", "(2 − k·2^(−f))·2^E", ""),
-    ("min_normal", "2^N", ""),
-    ("min_subnormal", "2^(N − f)", ""),
-    ("eps", "2^(−f)", ""),
-)
-_LIMITS_SYMBOLS = {
-    "f": "fraction bits",
-    "N": "exponent of the smallest normal number",
-    "E": "largest exponent",
-    "k": "1, or 2 where the topmost code is NaN instead of a number",
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,17 +137,17 @@ def limits(dtype) -> Limits:
     """
     name = normalise(dtype)
     fraction, smallest, top, lacking, _ = _floating(name)
+    f, N = symbol("f", fraction, "fraction bits"), symbol("N", smallest, "exponent of the smallest normal number")
+    E = symbol("E", top, "largest exponent")
+    k = symbol("k", 1 + lacking, "1, or 2 where the topmost code is NaN instead of a number")
     assumptions = ("Subnormal numbers are kept, not flushed to zero.",)
     if _FORMATS[name][1] > 1:
         assumptions += ("These are the elements of a block; its shared scale moves all of them together.",)
     return Limits(
-        max=_largest(name),
-        min_normal=2.0**smallest,
-        min_subnormal=2.0 ** (smallest - fraction),
-        eps=2.0**-fraction,
-        derivation=_LIMITS_DERIVATION,
-        values={"f": fraction, "N": smallest, "E": top, "k": 1 + lacking},
-        symbols=_LIMITS_SYMBOLS,
+        max=(2 - k * 2.0**-f) * 2.0**E,
+        min_normal=2.0**N,
+        min_subnormal=2.0 ** (N - f),
+        eps=2.0**-f,
         assumptions=assumptions,
     )
 
@@ -201,3 +193,6 @@ def _floating(name: str) -> tuple[int, int, int, int, bool]:
 def _largest(name: str) -> float:
     fraction, _, top, lacking, _ = _FLOATS[name]
     return (2 - (1 + lacking) * 2.0**-fraction) * 2.0**top
+
+
+units.teach(globals())

@@ -13,22 +13,8 @@ from course_lib.accounting import flops as _flops
 from course_lib.accounting import hardware, precision, units
 from course_lib.accounting.breakdown import Breakdown
 from course_lib.accounting.explained import Explained
+from course_lib.accounting.quantity import ceil, largest, smallest, symbol
 from course_lib.accounting.units import FrozenDict
-
-_PLACE_SYMBOLS = {"F": "FLOP of the work", "M": "bytes it moves", "P": "peak in FLOP/s", "W": "memory bandwidth in B/s"}
-_PLACE_DERIVATION = (
-    ("intensity", "F/M", "FLOP/B"),
-    ("ridge", "P/W", "FLOP/B"),
-    ("attainable", "min(P, F/M·W)", "FLOP/s"),
-    ("seconds", "max(F/P, M/W)", "s"),
-)
-_TILE_SYMBOLS = {
-    "m": "rows of the left operand and of the result",
-    "k": "columns of the left operand, rows of the right one",
-    "n": "columns of the right operand and of the result",
-    "r": "rows of a tile of the result",
-    "c": "columns of a tile of the result",
-}
 
 
 @dataclass(frozen=True)
@@ -87,22 +73,25 @@ def place(*, flops, bytes, device, dtype) -> Place:
     data-sheet rate, so a real run takes longer. The framework call itself is not in it (see `predict_seconds`).
     """
     device = hardware.resolve(device)
-    flops = units.count(flops, "flops", minimum=0)
-    bytes = units.count(bytes, "bytes")
-    peak, bandwidth = device.peak(dtype), device.memory_bandwidth
-    intensity, ridge = flops / bytes, peak / bandwidth
+    F, P = _work(flops, device, dtype)
+    M = symbol("M", units.count(bytes, "bytes"), "bytes it moves")
+    W = symbol("W", device.memory_bandwidth, "memory bandwidth in B/s")
+    intensity, ridge = F / M, P / W
     return Place(
         intensity=intensity,
         ridge=ridge,
         bound="compute" if intensity >= ridge else "memory",
-        attainable=min(peak, intensity * bandwidth),
-        seconds=max(flops / peak, bytes / bandwidth),
-        derivation=_PLACE_DERIVATION,
-        values={"F": flops, "M": bytes, "P": peak, "W": bandwidth},
-        symbols=_PLACE_SYMBOLS,
+        attainable=smallest(P, intensity * W),
+        seconds=largest(F / P, M / W),
         assumptions=("Compute and traffic overlap perfectly, both at the rates of the device.",),
         omitted=("The framework call itself.",),
     )
+
+
+def _work(flops, device, dtype):
+    """The symbols of work and of the peak that it meets."""
+    F = symbol("F", units.count(flops, "flops", minimum=0), "FLOP of the work")
+    return F, symbol("P", device.peak(dtype), "peak in FLOP/s")
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,30 +122,22 @@ def place_by_level(*, flops, bytes, device, dtype) -> LevelPlace:
     flops/peak and each level's bytes/bandwidth: all overlap perfectly.
     """
     device = hardware.resolve(device)
-    flops, peak = units.count(flops, "flops", minimum=0), device.peak(dtype)
+    F, P = _work(flops, device, dtype)
     if not isinstance(bytes, Mapping) or not bytes:
         raise ValueError(
             f"bytes={bytes!r} must map memory levels to bytes, such as {{'memory': 1e9}}; `place` takes one number."
         )
-    times, intensities, roofs = {"compute": flops / peak}, {}, ["F/P"]
-    values, symbols = {"F": flops, "P": peak}, dict(_PLACE_SYMBOLS)
+    times, intensities = {"compute": F / P}, {}
     for level, crossing in bytes.items():
-        crossing = units.count(crossing, f"bytes[{level!r}]")
-        bandwidth = device.bandwidth(level)
-        times[level], intensities[level] = crossing / bandwidth, flops / crossing
-        M, W = (f"{letter}_{level.replace('-', '_')}" for letter in "MW")
-        roofs.append(f"{M}/{W}")
-        values |= {M: crossing, W: bandwidth}
-        symbols |= {M: f"bytes that cross {level}", W: f"bandwidth of {level} in B/s"}
-    slowest = max(times, key=times.get)  # of equal times the first: compute, as in `place`
+        label = level.replace("-", "_")
+        M = symbol(f"M_{label}", units.count(crossing, f"bytes[{level!r}]"), f"bytes that cross {level}")
+        times[level] = M / symbol(f"W_{label}", device.bandwidth(level), f"bandwidth of {level} in B/s")
+        intensities[level] = F.value / M.value
     return LevelPlace(
-        bound=slowest,
-        seconds=times[slowest],
-        times=FrozenDict(times),
+        bound=max(times, key=times.get),  # of equal times the first: compute, as in `place`
+        seconds=largest(*times.values()),
+        times=FrozenDict({level: seconds.value for level, seconds in times.items()}),
         intensities=FrozenDict(intensities),
-        derivation=(("seconds", f"max({', '.join(roofs)})", "s"),),
-        values=values,
-        symbols=symbols,
         assumptions=("Compute and the traffic of every level overlap perfectly, all at their full rates.",),
         omitted=("The framework call itself.", "Levels that `bytes` does not name."),
     )
@@ -193,6 +174,15 @@ def matmul(m, k, n, dtype="fp32", batch=1, name: str | None = None) -> Op:
     return Op(name or title, batch * _flops.matmul(m, k, n), traffic, dtype)
 
 
+_TILES = {
+    "m": "rows of the left operand and of the result",
+    "k": "columns of the left operand, rows of the right one",
+    "n": "columns of the right operand and of the result",
+    "r": "rows of a tile of the result",
+    "c": "columns of a tile of the result",
+}
+
+
 def tiled_matmul_bytes(m, k, n, *, tile_m, tile_n, dtype="fp32") -> Breakdown:
     """Traffic of [m, k] @ [k, n] computed tile by tile: bytes between the level that holds the tiles and the next.
 
@@ -202,18 +192,19 @@ def tiled_matmul_bytes(m, k, n, *, tile_m, tile_n, dtype="fp32") -> Breakdown:
     Tiles as large as the result leave the compulsory traffic that `matmul` counts.
     """
     shape = {"m": m, "k": k, "n": n, "tile_m": tile_m, "tile_n": tile_n}
-    m, k, n, r, c = (units.count(value, name) for name, value in shape.items())
+    m, k, n, r, c = (
+        symbol(letter, units.count(value, name), meaning)
+        for (name, value), (letter, meaning) in zip(shape.items(), _TILES.items(), strict=True)
+    )
     dtype, size = precision.normalise(dtype), precision.bytes_per_element(dtype)
     terms = {
-        "left": (-(-n // c) * precision.nbytes(m * k, dtype), f"ceil(n/c)·ceil(m·k·{size})"),
-        "right": (-(-m // r) * precision.nbytes(k * n, dtype), f"ceil(m/r)·ceil(k·n·{size})"),
-        "result": (precision.nbytes(m * n, dtype), f"ceil(m·n·{size})"),
+        "left": ceil(n, c) * precision.stored(m * k, dtype),
+        "right": ceil(m, r) * precision.stored(k * n, dtype),
+        "result": precision.stored(m * n, dtype),
     }
     return Breakdown.from_terms(
         "B",
         terms,
-        {"m": m, "k": k, "n": n, "r": r, "c": c},
-        symbols=_TILE_SYMBOLS,
         assumptions=(
             "A tile of the result and what it needs at a time fit into the near level.",
             f"A number of {dtype} takes {size} bytes.",
@@ -231,3 +222,6 @@ def elementwise(elements, reads=1, writes=1, flops_per_element=1, dtype="fp32", 
     tensors = units.count(reads, "reads", minimum=0) + units.count(writes, "writes", minimum=0)
     work = elements * units.count(flops_per_element, "flops_per_element", minimum=0)
     return Op(name or f"elementwise {elements}", work, tensors * precision.nbytes(elements, dtype), dtype)
+
+
+units.teach(globals())

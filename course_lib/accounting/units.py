@@ -6,7 +6,8 @@ only here, where a number becomes text. k, M, G … are powers of 1000 (GB = 1e9
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from functools import wraps
 
 # ---------------------------------------------------------------- a mapping that cannot change
 
@@ -152,6 +153,38 @@ def nearest(value, allowed: Iterable[str]) -> str | None:
     return lowered[found[0]] if found else None
 
 
+def teach(module: dict) -> None:
+    """Let the public functions and dataclasses of a module (its `globals()`) answer an unknown keyword with the nearest
+    one that they take, in a TypeError."""
+    for name, found in list(module.items()):
+        if name[0] == "_" or getattr(found, "__module__", "") != module["__name__"]:
+            continue
+        if isinstance(found, type) and "__init__" in vars(found):
+            found.__init__ = _taught(found.__init__, name)
+        elif hasattr(found, "__code__"):
+            module[name] = _taught(found, name)
+
+
+def _taught(function, title: str):
+    code = function.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @wraps(function)
+    def call(*args, **given):
+        try:
+            return function(*args, **given)
+        except TypeError:
+            unknown = [name for name in given if name not in known]
+            if not unknown:
+                raise
+            near = nearest(unknown[0], known)
+            hint = f" Did you mean {near!r}?" if near else ""
+            takes = ", ".join(name for name in known if name != "self")
+            raise TypeError(f"{title}() knows no {unknown[0]}=.{hint} It takes {takes}.") from None
+
+    return call
+
+
 # ---------------------------------------------------------------- formatting
 
 _LARGE = (
@@ -240,26 +273,6 @@ def format_seconds(value, digits: int = 3) -> str:
 def format_exact(value: int) -> str:
     """Every digit, in groups of three: 124439808 → "124,439,808"."""
     return f"{value:,}"
-
-
-_SYMBOL = re.compile("[A-Za-zΑ-ω_][A-Za-zΑ-ω_0-9]*")  # unlike \\w, it leaves the 2 of "s²" alone
-
-
-def symbols_in(formula: str) -> set[str]:
-    """The names that occur in a formula: "2·B·T²" → {"B", "T"}."""
-    return set(_SYMBOL.findall(formula))
-
-
-def substitute(formula: str, values: Mapping[str, float]) -> str:
-    """The formula with numbers for names: "2·B·T²", {"B": 4, "T": 1024} → "2·4·1024²". Other names stay.
-
-    Integers are written in full, other numbers with four significant digits.
-    """
-    return _SYMBOL.sub(lambda found: _digits(values[found[0]]) if found[0] in values else found[0], formula)
-
-
-def _digits(value) -> str:
-    return str(value) if isinstance(value, int) else f"{value:.4g}"
 
 
 def _plain(value: float, digits: int) -> str:

@@ -240,7 +240,7 @@ RATE = {"tokens_per_second": 1e4, "device": A100}
             ["mfu=135 ", "impossible", "devices=1", "bf16"],
         ),
         (lambda: economics.mfu(models.load("vit-b16"), **RATE), ["models.Transformer", "flops_per_token"]),
-        (lambda: economics.mfu("gpt2", **RATE), ["model='gpt2'"]),
+        (lambda: economics.mfu("gpt-2", **RATE), ["model='gpt-2'", "gpt2"]),
         (lambda: economics.mfu(GPT2, seq=2048, **RATE), ["seq=2048", "context=1024"]),
         (lambda: economics.hfu(GPT2, recompute="half", **RATE), ["recompute='half'", "selective"]),
         (lambda: economics.amdahl(fraction=50, speedup=2), ["fraction=50", "between 0 and 1"]),

@@ -4,7 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.accounting import flops, hardware, models, precision, roofline, units
+from course_lib.accounting import (
+    economics,
+    flops,
+    hardware,
+    inference,
+    memory,
+    models,
+    operations,
+    parallelism,
+    precision,
+    roofline,
+    units,
+)
 from course_lib.accounting.models import Transformer
 
 GPT2, H100 = models.load("gpt2"), hardware.load("h100-sxm")
@@ -64,7 +76,8 @@ def small(**changes):
             lambda: flops.conv2d(in_channels=3, out_channels=6, kernel=(3, 3, 3), out_height=8, out_width=8),
             ["kernel=(3, 3, 3)", "pair"],
         ),
-        (lambda: flops.forward("gpt2"), ["model='gpt2'", "models.load"]),
+        (lambda: flops.forward("gpt-2"), ["model='gpt-2'", "Did you mean 'gpt2"]),
+        (lambda: flops.forward(2), ["model=2", "models.load"]),
         (lambda: flops.forward(GPT2, seq=2048), ["seq=2048", "context=1024", "gpt2"]),
         (lambda: flops.forward(GPT2, batch=0), ["batch=0"]),
         (lambda: flops.training_step(GPT2, 1, 1024, recompute="half"), ["recompute='half'", "none, selective, full"]),
@@ -85,6 +98,55 @@ def small(**changes):
 )
 def test_the_message_names_argument_value_and_remedy(call, says, refuses):
     refuses(call, says)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: flops.forward(GPT2, sequence=8), "forward.*knows no sequence=.*Did you mean 'seq'"),
+        (lambda: replace(GPT2, n_layers=8), "Transformer.*knows no n_layers=.*Did you mean 'layers'"),
+        (lambda: parallelism.Plan(tensors=2), "Plan.*knows no tensors=.*Did you mean 'tensor'"),
+        (lambda: roofline.place(flop=1, bytes=1, device=H100, dtype="bf16"), "place.*no flop=.*mean 'flops'"),
+        (lambda: memory.kv_cache(GPT2, 1, 8, "bf16", pages=2), "kv_cache.*no pages=.*It takes model, batch, tokens"),
+        (lambda: small(**{"zzz": 1}), "knows no zzz=. It takes name, layers"),
+    ],
+)
+def test_an_unknown_keyword_is_told_the_nearest(call, says):
+    with pytest.raises(TypeError, match=says):
+        call()
+
+
+def test_a_call_without_an_argument_fails_as_in_any_function():
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'model'"):
+        flops.forward()
+
+
+CALLS = {
+    "forward": lambda model: flops.forward(model, seq=8),
+    "training_step": lambda model: flops.training_step(model, 1, 8),
+    "activations": lambda model: memory.activations(model, seq=8),
+    "training_peak": lambda model: memory.training_peak(model, seq=8),
+    "largest_batch": lambda model: memory.largest_batch(model, "h100-sxm", seq=8),
+    "kv_cache": lambda model: memory.kv_cache(model, tokens=8),
+    "lora_parameters": lambda model: memory.lora_parameters(model, 8),
+    "decode_step": lambda model: inference.decode_step(model, batch=1, context=8, device=H100),
+    "prefill": lambda model: inference.prefill(model, batch=1, tokens=8, device=H100, mfu=0.5),
+    "rank_parameters": lambda model: parallelism.rank_parameters(model, parallelism.Plan()),
+    "rank_memory": lambda model: parallelism.rank_memory(model, parallelism.Plan(), batch=1, seq=8),
+    "traffic": lambda model: parallelism.traffic(model, parallelism.Plan(data=2), batch=2, seq=8),
+    "mfu": lambda model: economics.mfu(model, tokens_per_second=9, device=H100, seq=8),
+    "hfu": lambda model: economics.hfu(model, tokens_per_second=9, device=H100, seq=8),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_model_is_given_by_its_name_or_as_it_is(name, refuses):
+    assert CALLS[name]("gpt2") == CALLS[name](GPT2)
+    refuses(lambda: CALLS[name]("gpt-2"), ["model='gpt-2' is not known", "Did you mean 'gpt2"])
+
+
+def test_the_operations_of_an_image_model_are_given_by_its_name():
+    assert operations.forward("resnet-18") == operations.forward(models.load("resnet-18"))
 
 
 def test_integral_floats_convert_exactly():

@@ -1,6 +1,5 @@
 """Decode, prefill and speculative decoding against sums by hand, a queue of reads and every outcome of a draft."""
 
-import math
 import random
 from dataclasses import replace
 from itertools import product
@@ -99,14 +98,6 @@ def test_a_larger_batch_takes_longer_but_serves_more(batch, context):
     assert two.tokens_per_second >= one.tokens_per_second * (1 - 1e-9)
 
 
-def test_the_derivation_evaluates_to_the_figures():
-    result = step(batch=3, context=7, devices=2, weight_dtype="int4")
-    for line in result.explain().splitlines()[:4]:
-        name, _, numbers, _ = line.split(" = ")
-        value = eval(numbers.replace("·", "*"), {"max": max, "ceil": math.ceil})
-        assert value == pytest.approx(getattr(result, name), rel=2e-3)
-
-
 def test_prefill_takes_the_forward_pass_at_the_rate_that_is_reached():
     # 3 prompts of 5 tokens: weights of 2·(128 + 64 + 480) and the head of 80 at each token, 5² pairs twice 2·8 FLOP
     work = 2 * 3 * 5 * (2 * (128 + 64 + 480) + 80) + 2 * 3 * 2 * (2 * 25 * 8)
@@ -171,9 +162,9 @@ def test_speculation_that_never_succeeds_costs_time():
         (lambda: step(devices=0), ["devices=0"]),
         (lambda: step(weight_dtype="bf17"), ["'bf17'", "Did you mean 'bf16'"]),
         (lambda: step(compute_dtype="fp32"), ["dtype='fp32'", "by-hand"]),
-        (lambda: step("gpt2"), ["model='gpt2'", "models.Transformer"]),
+        (lambda: step("gpt-2"), ["model='gpt-2'", "gpt2"]),
         (lambda: step(models.load("vit-b16")), ["models.Transformer", "language model"]),
-        (lambda: step(models.load("gpt2"), context=1025), ["context=1025", "1024 positions", "gpt2"]),
+        (lambda: step(models.load("gpt2"), context=1025), ["context=1025", "context=1024", "gpt2"]),
         (lambda: step(device="h100"), ["device='h100'", "h100-sxm"]),
         (lambda: step(device=replace(DEVICE, memory_bandwidth=3350)), ["memory_bandwidth=3350", "looks like GB/s"]),
         (lambda: inference.prefill(tiny(), batch=1, tokens=8, device=DEVICE, mfu=40), ["mfu=40", "40 % is 0.4"]),
@@ -181,9 +172,9 @@ def test_speculation_that_never_succeeds_costs_time():
         (lambda: inference.prefill(tiny(), batch=1, tokens=0, device=DEVICE, mfu=0.4), ["tokens=0"]),
         (
             lambda: inference.prefill(models.load("gpt2"), batch=1, tokens=1025, device=DEVICE, mfu=0.4),
-            ["tokens=1025", "1024 positions"],
+            ["tokens=1025", "context=1024"],
         ),
-        (lambda: inference.prefill("gpt2", batch=1, tokens=8, device=DEVICE, mfu=0.4), ["model='gpt2'"]),
+        (lambda: inference.prefill(2, batch=1, tokens=8, device=DEVICE, mfu=0.4), ["model=2"]),
         (
             lambda: inference.speculative_speedup(acceptance=80, draft_tokens=4, cost_ratio=0.1),
             ["acceptance=80", "40 % is 0.4"],

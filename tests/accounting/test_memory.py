@@ -253,28 +253,6 @@ def test_weights_and_gradients_of_a_step_are_all_parameters(name):
     )
 
 
-def test_explanations_evaluate_to_their_numbers():
-    """Each printed line says name = symbols = numbers = value; the numbers must come to the value."""
-    results = [
-        model_state(GPT2.parameters(), zero_stage=3, ranks=7),
-        activations(LLAMA, batch=2, seq=128, precision="amp-bf16", attention="sdpa"),
-        activations(GPT2, batch=2, seq=128, convention="megatron"),
-        training_peak(GPT2, batch=2, seq=128),
-        training_peak(VIT, batch=2, recompute="full"),
-        kv_cache(LLAMA, batch=3, tokens=1000, page_tokens=16),
-        kv_cache(replace(LLAMA, window=100, window_layers=5), batch=3, tokens=1000, page_tokens=16),
-        activations(GPT2, batch=1, seq=128),
-        activations(replace(GPT2, dropout=0.1), batch=1, seq=128, attention="sdpa"),
-        memory.lora_parameters(LLAMA, 4),
-    ]
-    for result in results:
-        lines = [line.split(" = ") for line in result.explain().splitlines() if line.count(" = ") >= 3]
-        assert len(lines) == len(list(result.flat()))
-        for _, _, numbers, value in lines:
-            shown = int("".join(filter(str.isdigit, value)))
-            assert eval(numbers.replace("·", "*")) == shown  # our own text, of digits and + * ( )
-
-
 # ---------------------------------------------------------------- the KV cache
 
 
@@ -387,9 +365,12 @@ def test_the_largest_batch_fits_and_the_next_does_not(gigabytes, **step):
         (lambda: Recipe(weights=2, grads=None), ["grads=None", "finite number"]),
         (lambda: activations(GPT2, seq=2048, convention="megatron"), ["seq=2048", "context=1024"]),
         (lambda: memory.lora_parameters(LLAMA, 8, ("query",)), ["targets='query'", "q, k, v, out"]),
-        (lambda: memory.lora_parameters(GPT2, 8, "gate"), ["'gate'", "gpt2", "up and down"]),
+        (lambda: memory.lora_parameters(GPT2, 8, "gate"), ["'gate'", "gpt2", "up, down"]),
         (lambda: memory.lora_parameters(LLAMA, 2000), ["rank=2000", "1024"]),
-        (lambda: memory.lora_parameters(models.load("mixtral-8x7b"), 8, "up"), ["'up'", "8 MLPs"]),
+        (
+            lambda: memory.lora_parameters(models.load("mixtral-8x7b"), 8, "up"),
+            ["'up'", "mixtral-8x7b", "it has q, k, v, out."],
+        ),
         (lambda: memory.lora_parameters(LLAMA, 8, ()), ["targets=()", "at least one"]),
         (lambda: activations(GPT2, batch=0), ["batch=0"]),
         (lambda: activations(GPT2, seq=2048), ["seq=2048", "context=1024", "gpt2"]),
@@ -398,7 +379,8 @@ def test_the_largest_batch_fits_and_the_next_does_not(gigabytes, **step):
         (lambda: activations(GPT2, recompute="ful"), ["recompute='ful'", "Did you mean 'full'"]),
         (lambda: activations(GPT2, convention="nemo"), ["convention='nemo'", "torch, megatron"]),
         (lambda: activations(GPT2, image=224), ["image=224", "seq="]),
-        (lambda: activations("gpt2"), ["model='gpt2'", "GPT-2", "Llama", "VisionTransformer"]),
+        (lambda: activations("gpt-2"), ["model='gpt-2'", "gpt2"]),
+        (lambda: activations("bert-base", seq=8), ["bert-base", "GPT-2", "Llama", "VisionTransformer"]),
         (lambda: activations(models.load("mixtral-8x7b"), seq=8), ["mixtral-8x7b", "how a model is written"]),
         (lambda: activations(replace(GPT2, kv_heads=4)), ["gpt2", "how a model is written"]),
         (lambda: activations(GPT2, convention="megatron", precision="fp32"), ["precision='fp32'", "2 bytes"]),

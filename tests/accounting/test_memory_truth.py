@@ -6,8 +6,9 @@ MemTracker under fake tensors. The configurations are written out twice, in the 
 
 import contextlib
 import gc
+import sys
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, combinations, product
 
 import pytest
 
@@ -205,13 +206,39 @@ def allocator_peak(model, inputs, precision, optimizer) -> int:
     return peak
 
 
-# ---------------------------------------------------------------- what autograd saves: equal to the byte
+# ---------------------------------------------------------------- cases: every pair of option values
 
+
+def pairwise(**options) -> list[tuple]:
+    """Rows, one value of each option, in which every two values of two options meet at least once; greedily few."""
+    names = list(options)
+    left = {
+        frozenset({(one, a), (other, b)})
+        for one, other in combinations(names, 2)
+        for a in options[one]
+        for b in options[other]
+    }
+    order = sorted(left, key=lambda pair: sorted(map(repr, pair)))
+    rows = []
+    while left:
+        row = dict(next(pair for pair in order if pair in left))
+        for name in names:
+            if name not in row:
+                gains = {a: sum(frozenset({(name, a), held}) in left for held in row.items()) for a in options[name]}
+                row[name] = max(gains, key=gains.get)
+        left -= set(map(frozenset, combinations(row.items(), 2)))
+        rows.append(tuple(row[name] for name in names))
+    return rows
+
+
+# attention and dropout decide together which kernel runs
+CORES = [("eager", 0.0), ("eager", 0.1), ("sdpa", 0.0), ("sdpa", 0.1)]
+PRECISIONS, RECOMPUTE = ["fp32", "amp-bf16", "bf16"], ["none", "selective", "full"]
 FAMILIES = {
     "gpt2": (gpt2, {}),
     "gpt2-gelu": (gpt2, {"activation": "gelu"}),
     "gpt2-relu": (gpt2, {"activation": "relu", "layers": 3}),
-    "llama-gqa": (llama, {}),
+    "llama-gqa": (llama, {"layers": 4}),
     "llama-mha": (llama, {"kv_heads": 4, "tied": True}),
     "qwen2": (llama, {"family": "Qwen2", "kv_heads": 1}),
     "qwen3": (llama, {"family": "Qwen3", "head_dim": 32, "tied": True}),
@@ -219,73 +246,63 @@ FAMILIES = {
     "vit": (vit, {}),
     "vit-relu": (vit, {"activation": "relu"}),
 }
+OPTIONS = {
+    "name": list(FAMILIES),
+    "core": CORES,
+    "precision": PRECISIONS,
+    "recompute": RECOMPUTE,
+    "batch": [1, 3],  # in one sequence, much that is copied otherwise is a view
+}
+SAVED = pairwise(**OPTIONS)
 
 
-@pytest.mark.parametrize("precision", ["fp32", "amp-bf16", "bf16"])
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-@pytest.mark.parametrize("dropout", [0.0, 0.1])
-@pytest.mark.parametrize("batch", [1, 3])  # in one sequence, much that is copied otherwise is a view
-@pytest.mark.parametrize("name", FAMILIES)
-def test_activations_equal_what_autograd_saves(name, batch, dropout, attention, precision):
-    family, shape = FAMILIES[name]
-    build, ours = family(**shape, dropout=dropout)
-    seq = None if family is vit else 40
-    model = prepare(build, attention, precision, "none")
-    saved = saved_for_backward(model, inputs_for(model, batch, seq), precision)
-    counted = memory.activations(ours, batch=batch, seq=seq, precision=precision, attention=attention)
-    assert int(counted) == saved
+def test_every_pair_of_option_values_is_among_the_cases():
+    for (one, values), (other, others) in combinations(enumerate(OPTIONS.values()), 2):
+        assert {(row[one], row[other]) for row in SAVED} == set(product(values, others))
+    assert len(SAVED) <= 45
 
 
-@pytest.mark.parametrize("precision", ["fp32", "amp-bf16", "bf16"])
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-@pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize("family", [gpt2, llama, vit])
-def test_checkpointed_activations_equal_what_autograd_saves(family, batch, attention, precision):
-    build, ours = family(layers=4)
-    seq = None if family is vit else 40
-    model = prepare(build, attention, precision, "full")
-    saved = saved_for_backward(model, inputs_for(model, batch, seq), precision)
-    counted = memory.activations(ours, batch=batch, seq=seq, precision=precision, attention=attention, recompute="full")
-    # Llama's blocks get mask and rotation by keyword: the checkpoint keeps them in a closure, which autograd never sees
-    unseen = int(counted["attention"]) if family is llama else 0
-    assert int(counted) - unseen == saved
+# ---------------------------------------------------------------- what autograd saves: equal to the byte
 
 
-@pytest.mark.parametrize("precision", ["fp32", "amp-bf16", "bf16"])
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-@pytest.mark.parametrize("dropout", [0.0, 0.1])
-@pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize("family", [gpt2, llama, vit])
-def test_selective_recompute_equals_a_checkpoint_around_the_attention_core(
-    family, batch, dropout, attention, precision, monkeypatch
-):
+@pytest.fixture
+def recompute_attention(monkeypatch):
+    """A function that puts a checkpoint around the attention core of a model."""
     from torch.utils.checkpoint import checkpoint
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-    name = {gpt2: "gpt2", llama: "llama", vit: "vit"}[family]
-    module = getattr(getattr(transformers.models, name), f"modeling_{name}")
-    core = module.eager_attention_forward if attention == "eager" else ALL_ATTENTION_FUNCTIONS["sdpa"]
+    def change(model, attention):
+        module = sys.modules[type(model).__module__]
+        core = module.eager_attention_forward if attention == "eager" else ALL_ATTENTION_FUNCTIONS["sdpa"]
 
-    def checkpointed(*arguments, **options):
-        return checkpoint(core, *arguments, use_reentrant=False, **options)
+        def checkpointed(*arguments, **options):
+            return checkpoint(core, *arguments, use_reentrant=False, **options)
 
-    if attention == "eager":
-        monkeypatch.setattr(module, "eager_attention_forward", checkpointed)
-    else:
-        monkeypatch.setitem(ALL_ATTENTION_FUNCTIONS, "sdpa", checkpointed)
-    build, ours = family(dropout=dropout)
+        if attention == "eager":
+            monkeypatch.setattr(module, "eager_attention_forward", checkpointed)
+        else:
+            monkeypatch.setitem(ALL_ATTENTION_FUNCTIONS, "sdpa", checkpointed)
+
+    return change
+
+
+@pytest.mark.parametrize(("name", "core", "precision", "recompute", "batch"), SAVED)
+def test_activations_equal_what_autograd_saves(name, core, precision, recompute, batch, recompute_attention):
+    (attention, dropout), (family, shape) = core, FAMILIES[name]
+    build, ours = family(**shape, dropout=dropout)
     seq = None if family is vit else 40
-    options = {"precision": precision, "attention": attention, "recompute": "selective"}
-    model = prepare(build, attention, precision, "none")
+    model = prepare(build, attention, precision, recompute)
+    if recompute == "selective":
+        recompute_attention(model, attention)
     inputs = inputs_for(model, batch, seq)
-    assert int(memory.activations(ours, batch=batch, seq=seq, **options)) == saved_for_backward(
-        model, inputs, precision
-    )
-    if precision == "fp32":  # at this size the inside of bf16 products would blur the peak
-        peak = memory.training_peak(ours, batch=batch, seq=seq, **options)
-        assert int(peak) == pytest.approx(
-            allocator_peak(model, inputs, precision, optimizer_for(model, "adamw")), rel=0.01
-        )
+    options = {"batch": batch, "seq": seq, "precision": precision, "attention": attention, "recompute": recompute}
+    counted = memory.activations(ours, **options)
+    # Llama's blocks get mask and rotation by keyword: the checkpoint keeps them in a closure, which autograd never sees
+    unseen = int(counted["attention"]) if family is llama and recompute == "full" else 0
+    assert int(counted) - unseen == saved_for_backward(model, inputs, precision)
+    if recompute == "selective" and precision == "fp32":  # the inside of bf16 products would blur the peak
+        peak = allocator_peak(model, inputs, precision, optimizer_for(model, "adamw"))
+        assert int(memory.training_peak(ours, **options)) == pytest.approx(peak, rel=0.01)
 
 
 # ---------------------------------------------------------------- the peak: within 1 % of the allocator
@@ -312,10 +329,9 @@ SHORT = {
 LOSS = {"gpt2": (gpt2, {"vocab": 2500}, 4, 64), "qwen2": (llama, {"vocab": 2500, "family": "Qwen2"}, 4, 64)}
 
 PEAKS = [
-    *((SMALL[name], "fp32", attention, dropout, recompute, "adamw")
-      for name in SMALL for attention in ("eager", "sdpa") for dropout in (0.0, 0.1) for recompute in ("none", "full")),
-    *((WIDE[name], "amp-bf16", attention, dropout, recompute, "adamw")
-      for name in WIDE for attention in ("eager", "sdpa") for dropout in (0.0, 0.1) for recompute in ("none", "full")),
+    *((shapes[name], precision, *core, recompute, "adamw")
+      for shapes, precision in ((SMALL, "fp32"), (WIDE, "amp-bf16"))
+      for name, core, recompute in pairwise(name=list(SMALL), core=CORES, recompute=["none", "full"])),
     *((SHORT[name], "fp32", "eager", 0.0, "none", optimizer)
       for name in SHORT for optimizer in ("adamw", "sgd", "sgd-momentum")),
     *((LOSS[name], "fp32", "eager", 0.1, recompute, "sgd-momentum") for name in LOSS for recompute in ("none", "full")),

@@ -64,8 +64,8 @@ def nbgrader(course, *arguments):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# What formgrader itself waits for: its script ran, and has bound the boxes to the points and comments that it fetched.
-BOUND = "window.formgrader?.loaded && formgrader.grades.loaded && formgrader.comments.loaded"
+# Formgrader says so itself once it has bound the boxes to the points and comments that it fetched.
+BOUND = "window.formgrader?.grades?.loaded && formgrader.comments?.loaded"
 
 
 def points(page, cell: str, value: str, comment: str = ""):

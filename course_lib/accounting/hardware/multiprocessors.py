@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from course_lib.accounting import units
 from course_lib.accounting.explained import Explained
 from course_lib.accounting.hardware.devices import resolve, table
+from course_lib.accounting.quantity import ceil, symbol
 
 WARP = 32  # threads that execute one instruction together
 REGISTER_FILE = 256 * 1024  # B of one SM, on every device of the catalogue that states its registers
@@ -72,21 +73,18 @@ def waves(m, n, *, tile_m, tile_n, device, resident=1) -> Waves:
     """
     shape = {"m": m, "n": n, "tile_m": tile_m, "tile_n": tile_n, "resident": resident}
     m, n, r, c, resident = (units.count(value, name) for name, value in shape.items())
-    tiles, slots = -(-m // r) * -(-n // c), count(device) * resident
-    rounds = -(-tiles // slots)
+    m, n, r, c, S = (
+        symbol(letter, value, _SYMBOLS[letter])
+        for letter, value in zip("mnrcS", (m, n, r, c, count(device) * resident), strict=True)
+    )
+    tiles = symbol("tiles", ceil(m, r) * ceil(n, c))
+    rounds = symbol("waves", ceil(tiles, S))
     return Waves(
         tiles=tiles,
-        slots=slots,
+        slots=S.value,
         waves=rounds,
-        last=tiles - (rounds - 1) * slots,
-        useful=m * n / (rounds * slots * r * c),
-        derivation=(
-            ("tiles", "ceil(m/r)·ceil(n/c)", ""),
-            ("waves", "ceil(ceil(m/r)·ceil(n/c)/S)", ""),
-            ("useful", "m·n/(ceil(ceil(m/r)·ceil(n/c)/S)·S·r·c)", ""),
-        ),
-        values={"m": m, "n": n, "r": r, "c": c, "S": slots},
-        symbols=_SYMBOLS,
+        last=tiles - (rounds - 1) * S,
+        useful=m * n / (rounds * S * r * c),
         assumptions=("All tiles take the same time, and a wave starts when the one before has finished.",),
         omitted=("Kernels that split k or deal tiles out unevenly (split-k, stream-k) to fill the last wave.",),
     )

@@ -236,8 +236,10 @@ class _Attempt:
         if len(outputs) < min(ENOUGH, len(self.expected)):
             return None
 
+        same = self.same.as_built()
+
         def far(wrong):
-            return max(self.same.distance(got, w) for got, w in zip(outputs, wrong["outputs"], strict=False))
+            return max(same.distance(got, w) for got, w in zip(outputs, wrong["outputs"], strict=False))
 
         nearest = min(self.spec["wrong"], key=far, default=None)
         return nearest if nearest and far(nearest) <= 1 else None

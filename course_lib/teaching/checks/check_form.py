@@ -15,14 +15,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from course_lib.teaching.checks.check_values import Close, is_number, plain, short
+from course_lib.teaching.checks.check_values import DIGITS, Close, is_number, plain, short
 from course_lib.teaching.checks.typed_number import parse_number
 
 DRAWS = 100
 """Inputs that `faults` draws to see that the right answer and each known wrong one stay apart."""
-
-DIGITS = 12
-"""Significant digits of a float in built data: processors differ in the last two or three of their sixteen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +176,12 @@ def faults(check: Check, draws: int = DRAWS) -> list[str]:
         answers = {"the right answer": [case["expected"] for case in data["cases"]]}
         answers |= {f"wrong[{wrong['name']!r}]": wrong["outputs"] for wrong in data["wrong"]}
         found = [
+            f"check {check.id!r}: the right answer to {call_text(check.signature, case)} has more than the {DIGITS} "
+            "digits that built data keep, and `same` allows for none"
+            for _, case in check.inputs()
+            if check.same.distance(right := expected(check, case), rounded(right)) > 1
+        ]
+        found += [
             f"check {check.id!r}: no public input tells {other} from {one}"
             for i, one in enumerate(answers)
             for other in list(answers)[i + 1 :]

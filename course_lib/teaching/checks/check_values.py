@@ -25,6 +25,9 @@ DEEPEST = 50
 SHOWN = 160
 """Characters of a value in a message."""
 
+DIGITS = 12
+"""Significant digits of a float in built data: processors differ in the last two or three of their sixteen."""
+
 
 @dataclass(frozen=True)
 class Foreign:
@@ -145,6 +148,10 @@ class Close:
         for name, value in (("rel", self.rel), ("abs", self.abs)):
             if not (isinstance(value, (int, float)) and 0 <= value < math.inf):
                 raise ValueError(f"{name} must be a finite number ≥ 0, not {value!r}")
+
+    def as_built(self) -> "Close":
+        """No stricter than floats in built data are exact: they have `DIGITS` digits."""
+        return Close(max(self.rel, 10.0 ** (1 - DIGITS)), self.abs)
 
     def distance(self, got, expected) -> float:
         """How far apart two plain values are, in tolerances: ≤ 1 is equal, inf if anything but a number differs."""

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from course_lib.accounting import hardware, memory, tape, units
+from course_lib.accounting import hardware, memory, units
 from course_lib.accounting import models as _models
+from course_lib.accounting.layers import tape
 from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Choice, Whole
@@ -51,11 +52,11 @@ def levels(model, batch, seq, precision="fp32", attention="eager", recompute="no
     """
     arguments = {"batch": batch, "seq": seq, "precision": precision, "attention": attention, "recompute": recompute}
     peak, kept = memory.training_peak(model, **arguments), memory.activations(model, **arguments)
-    step = tape.Tape(model, batch, seq, None, precision, attention, recompute)
+    step = tape.Step(model, model.inputs(batch, seq, precision=precision, attention=attention, recompute=recompute))
     parts = dict(peak.phases["optimizer"].flat())
     block, before = int(kept["layer"]), sum(map(_bytes, step.kept.values())) + _saved(step.embedding)
     held = sum(parts[name] for name in ("weights", "optimizer_state", "inputs"))
-    logits, stream = parts["logits"], step.size(step.s, "BTd").value
+    logits, stream = parts["logits"], step.stream.value
     made = sum(op.grads.value for op in [*step.head, *step.final_norm])  # gradients of weights so far
     of_block = sum(op.grads.value for op in step.layer)
 
@@ -132,4 +133,4 @@ def _bytes(amount) -> int:
 
 
 def _saved(ops) -> int:
-    return tape.total(tape.by_part(ops).values()).value
+    return sum(map(_bytes, tape.by_part(ops).values()))

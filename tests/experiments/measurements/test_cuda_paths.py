@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments import torch_calls
+from tests.experiments.measurements import torch_calls
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted((ROOT / "course_lib/experiments").rglob("*.py"))
