@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 from course_lib.grading.leak import canaries
-from course_lib.grading.wording import say
+from course_lib.grading.sentences import say
 
 FOLDERS = ("notebooks", "exercises")
 FILES = ("LICENSE", "LICENSE-TEXT")
