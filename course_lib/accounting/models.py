@@ -36,7 +36,7 @@ class Model(Stack):
     """A model of any layers: those `before` its blocks, the blocks themselves as `layers`, and those `after` them.
 
     Blocks that are equal are counted together; where there are several kinds, each is a view by its label. context:
-    tokens that a sequence has where none are said.
+    tokens that a sequence has where none are said. A layer that is no Block stands in `layers` as a block of its own.
     """
 
     name: str
@@ -55,7 +55,8 @@ class Model(Stack):
             object.__setattr__(self, "context", units.count(self.context, "context"))
 
     def stack(self):
-        return list(self.before), list(self.layers), list(self.after)
+        alone = {layer: Block(layer) for layer in self.layers if not isinstance(layer, Block)}
+        return list(self.before), [alone.get(layer, layer) for layer in self.layers], list(self.after)
 
 
 class _Blocks(Stack):

@@ -35,7 +35,6 @@ class Attention(Layer):
     """
 
     sizes = {"d": "model width", "h": "query heads", "g": "key heads", "w": "width of one head"}
-    branch = True
     window = None
     qkv_bias = out_bias = qk_norm = rms = False
     dropout = 0.0
@@ -115,7 +114,6 @@ class LatentAttention(Layer):
         "v": "width of a head's value",
     }
     a = None
-    branch = True
 
     def parameters(self, active=False):
         d, h, a, c, r, u, v = (getattr(self, name) for name in "dhacruv")
