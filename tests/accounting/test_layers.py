@@ -314,6 +314,8 @@ class Silent(Layer):
     [
         (lambda: Attention(d=8, h=2, w=4), ["Attention needs g=", "key heads"]),
         (lambda: Attention(d=8, h=2, g=1, w=4, windows=3), ["Attention knows no windows=", "Did you mean 'window'"]),
+        (lambda: Attention(d=8, h=3, g=2, w=4), ["g=2", "h=3"]),
+        (lambda: Attention(d=8, h=3, g=1, w=4, window=2.5), ["window=2.5", "whole number"]),
         (lambda: MLP(d=8, f=2.5), ["f=2.5", "whole number"]),
         (lambda: MLP(d=0, f=2), ["d=0", "at least 1"]),
         (lambda: MLP(d=8, f=2, activation="swish"), ["activation='swish'", "silu"]),
