@@ -31,7 +31,8 @@ CARDS = (
     "q05.s004-009",
     "q05.wish-for-bandwidth",
 )
-EXPLORERS = {"roofline": "Rows m", "memory": "Batch"}  # explorer → the slider that is moved
+IMPORTS = "from course_lib import explore\nfrom course_lib.units.q02_ten_billion_in_16gb import explorer"
+EXPLORERS = {"explore.roofline": "Rows m", "explorer.memory": "Batch"}  # explorer → the slider that is moved
 
 # In the page: `watch(root, act, done)` does `act`, waits until `done()`, and gives the ms to the paint after the last
 # change of `root`, and what every frame on the way showed.
@@ -157,12 +158,12 @@ def row(name: str, values, bar: float | None, unit: str = "ms") -> None:
 def explorers(tools, lab, page) -> None:
     traffic = {"bytes": 0}
     page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: count(traffic, frame)))
-    cells = (f"explore.{name}()" for name in EXPLORERS)
-    notebook = tools.Notebook(lab, page, plant(lab, "bench.ipynb", "from course_lib import explore", *cells))
+    cells = (f"{name}()" for name in EXPLORERS)
+    notebook = tools.Notebook(lab, page, plant(lab, "bench.ipynb", IMPORTS, *cells))
     row("first widget after run-all", [page.evaluate(FIRST) / 1000], 3, "s")
     notebook._kernel_idle()
     for name, label in EXPLORERS.items():
-        explorer = notebook.show(f".jp-CodeCell:has-text('explore.{name}(') .course-explorer")
+        explorer = notebook.show(f".jp-CodeCell:has-text('{name}(') .course-explorer")
         slider = explorer.get_by_role("slider", name=label).element_handle()
         slider.evaluate(f"(slider) => ({STEPPING})(slider, 5)")  # warm
         traffic["bytes"] = 0
@@ -211,11 +212,14 @@ def reveals(tools, lab, page) -> None:
 def kernel() -> None:
     """What of a step is Python's: the view, and the whole answer but for the sending."""
     from course_lib import explore
-    from course_lib.teaching.explore.memory_explorer import memory_view
     from course_lib.teaching.explore.roofline_explorer import roofline_view
+    from course_lib.units.q02_ten_billion_in_16gb import explorer
 
-    for name, view, moved in (("roofline", roofline_view, "m"), ("memory", memory_view, "batch")):
-        shown = getattr(explore, name)()
+    for name, view, show, moved in (
+        ("roofline", roofline_view, explore.roofline, "m"),
+        ("memory", explorer.memory_view, explorer.memory, "batch"),
+    ):
+        shown = show()
         states = [shown.state | {moved: number} for number in range(1, STEPS + 1)]
         row(f"{name}: the view function", [ms(view, state) for state in states], None)
         row(f"{name}: the whole answer in Python", [ms(shown.set, state) for state in states], None)

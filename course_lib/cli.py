@@ -55,10 +55,15 @@ def _parser() -> argparse.ArgumentParser:
     lab = command("lab", _lab, "Bring your copy of the course up to date and open it in JupyterLab.")
     lab.add_argument("arguments", nargs="*", metavar="ARG", help="passed on to JupyterLab; write them behind --")
 
-    build = command("build", _build, "For maintainers: build notebooks, exercises and package data from lessons/.")
+    build = command("build", _build, "For maintainers: build notebooks and exercises from lessons/.")
+    build.add_argument("unit", nargs="*", metavar="UNIT", help="units to build, by prefix or folder (default: all)")
     build.add_argument("--all", action="store_true", help="execute every unit again")
     build.add_argument("--lint", action="store_true", help="only check the sources")
     build.add_argument("--check", action="store_true", help="only check that what is built fits its sources")
+
+    new = command("new", _new, "For maintainers: make the folder of a new unit, which builds and tests green at once.")
+    new.add_argument("unit", metavar="UNIT", help="its folder, <prefix>_<words>, such as q09_thousand_dollars")
+    new.add_argument("title", metavar="TITLE", help='its title, such as "Q9. What can a thousand dollars train?"')
 
     record = command("record", _record, "Measure this machine with every experiment and write one recording.")
     record.add_argument(
@@ -120,19 +125,27 @@ def _lab(arguments) -> int:
 
 
 def _build(arguments) -> int:
+    options = [f"--{name}" for name in ("all", "lint", "check") if getattr(arguments, name)]
+    return _tool("build", *arguments.unit, *options)
+
+
+def _new(arguments) -> int:
+    return _tool("new", arguments.unit, arguments.title)
+
+
+def _tool(name: str, *arguments: str) -> int:
+    """Run a maintainer's tool, which lies beside the library in a checkout."""
     import subprocess
 
-    checkout = _checkout("build")
-    options = [f"--{name}" for name in ("all", "lint", "check") if getattr(arguments, name)]
-    return subprocess.run([sys.executable, "-m", "tools.build", *options], cwd=checkout).returncode
+    return subprocess.run([sys.executable, "-m", f"tools.{name}", *arguments], cwd=_checkout(name)).returncode
 
 
 def _checkout(command: str):
     """The folder of the repository that this library was installed from."""
-    from pathlib import Path
+    from course_lib import units
 
-    checkout = Path(__file__).resolve().parent.parent
-    if not (checkout / "tools" / "build.py").is_file():
+    checkout = units.checkout()
+    if checkout is None:
         raise ValueError(
             f"this is an installed course without its sources; {command} works in a checkout of the repository only."
         )

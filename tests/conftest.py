@@ -39,6 +39,20 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture
+def learner(tmp_path, monkeypatch):
+    """A learner's folder with an empty record, as the current folder, in a process that has recorded nothing yet."""
+    from course_lib.teaching.record import record
+
+    (tmp_path / ".course").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COURSE_HOME", raising=False)
+    monkeypatch.delenv("COURSE_STATIC", raising=False)
+    monkeypatch.setattr(record, "_pending", {})
+    monkeypatch.setattr(record, "_said", set())
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def refuses():
     """refuses(call, says): `call()` raises a ValueError of one line that holds every part of `says`."""

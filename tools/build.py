@@ -1,6 +1,7 @@
-"""`lessons/` -> `notebooks/` (executed), `solutions/`, `exercises/` (nbgrader's release), `course_lib/teaching/units/`.
+"""`lessons/` -> `notebooks/` (executed), `solutions/`, `exercises/` (nbgrader's release and the checks' public cases).
 
-    python -m tools.build            lint, then build; a notebook is executed only if its unit's folder changed
+    python -m tools.build            lint, then build; a notebook is executed only if what decides its outputs changed
+    python -m tools.build q05        that unit alone (prefix or folder name; several are allowed)
     python -m tools.build --all      execute every notebook
     python -m tools.build --lint     lint only
     python -m tools.build --check    drift: does what is committed come from lessons/? Executes and writes nothing
@@ -11,6 +12,7 @@ One way only: nothing is read back from a notebook but its outputs. All but outp
 import argparse
 import contextlib
 import getpass
+import hashlib
 import json
 import logging
 import os
@@ -18,20 +20,22 @@ import re
 import socket
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import nbformat
 
 from course_lib.teaching.checks.check import public_cases
-from tools.lint import lint
+from tools.freshness import LIBRARY, changed, made_from
+from tools.lint import SECRET, lint
 from tools.outputs import HOW, images_without_words
-from tools.source import files, folder_hash, load_checks, notebook, read_page, to_bytes, units
+from tools.source import SourceError, files, front_matter, load_checks, notebook, read_page, to_bytes, units
 
 ROOT = Path(__file__).resolve().parent.parent
-UNITS = Path("course_lib", "teaching", "units")
-UNIT_DATA = ("cards.toml", "truths.py", "claims.py")
+KERNEL = Path(__file__).with_name("watched_kernel.py")
 SECONDS_PER_CELL = 300
+MAP = "{{units}}"
+"""In the text of a lesson: the table of all units by part, open ones with a link, planned ones without."""
 
 
 class BuildError(Exception):
@@ -41,56 +45,68 @@ class BuildError(Exception):
 def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="course build", description="Build the notebooks from lessons/.")
+    parser.add_argument("unit", nargs="*", help="units to build, by prefix or folder name (default: all)")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--all", action="store_true", help="execute every notebook, changed or not")
     mode.add_argument("--lint", action="store_true", help="only check the sources")
     mode.add_argument("--check", action="store_true", help="compare what is built with the sources; execute nothing")
     options = parser.parse_args(argv)
-    problems = lint(root)
-    if not problems and options.check:
-        problems = drift(root)
-    if not problems and not (options.check or options.lint):
-        try:
-            build(root, everything=options.all)
-        except BuildError as error:
-            problems = [error]
+    try:
+        problems = lint(root, options.unit)
+        if not problems and options.check:
+            problems = drift(root, options.unit)
+        if not problems and not (options.check or options.lint):
+            build(root, options.unit, everything=options.all)
+    except SourceError as error:
+        problems = error.problems
+    except BuildError as error:
+        problems = [error]
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
 
 
-def build(root: Path, everything: bool = False) -> list[str]:
-    """Write all that is built, and execute the notebooks of changed units; returns the names of the executed units."""
-    made = derived(root)
+def build(root: Path, chosen: Sequence[str] = (), everything: bool = False) -> list[str]:
+    """Write all that is built of the chosen units (default: all), and execute the notebooks whose outputs are stale;
+    returns the names of the executed units.
+    """
+    made = derived(root, chosen)
     for path, content in made.items():
         _write(root / path, content)
-    pages = lesson_notebooks(root)
-    stale = [unit for unit, nb in pages.items() if everything or not _is_current(root / _notebook_path(unit), nb)]
+    pages = lesson_notebooks(root, chosen)
+    stale = [unit for unit, nb in pages.items() if everything or why_stale(root, unit, nb)]
+    for unit in pages.keys() - set(stale):
+        _write(root / _notebook_path(unit), to_bytes(_with_outputs(pages[unit], _stored(root, unit))))
     for unit in _progress(stale):
         _write(root / _notebook_path(unit), to_bytes(execute(pages[unit], root, unit)))
-    for path in strays(root, made):
+    for path in strays(root, made) if not chosen else ():
         print(f"{path}: no lesson makes this file; remove it", file=sys.stderr)
     print(f"{len(stale)} of {len(pages)} notebooks executed; the others are up to date.")
     return stale
 
 
-def drift(root: Path) -> list[str]:
-    """Every committed file that the sources do not make, or make differently (outputs aside), with what is wrong."""
-    found, made = [], derived(root)
+def drift(root: Path, chosen: Sequence[str] = ()) -> list[str]:
+    """Every committed file that the sources do not make, or make differently, and every notebook whose outputs are
+    stale, with what is wrong.
+    """
+    found, made = [], derived(root, chosen)
     for path, content in made.items():
         if not (root / path).exists():
             found.append(f"{path}: missing; run `make build`")
         elif (root / path).read_bytes() != content:
             found.append(f"{path}: differs from what lessons/ makes; run `make build`")
-    for unit, nb in lesson_notebooks(root).items():
+    for unit, nb in lesson_notebooks(root, chosen).items():
         path = _notebook_path(unit)
         if not (root / path).exists():
             found.append(f"{path}: missing; run `make build`")
         elif without_outputs((root / path).read_bytes()) != to_bytes(nb):
             found.append(f"{path}: its cells or metadata differ from what lessons/{unit} makes; run `make build`")
+        elif why := why_stale(root, unit, nb):
+            found.append(f"{path}: its outputs are stale: {why}; run `make build`")
         else:
             found += [f"{path}: {fault}" for fault in _wordless(root, unit)]
-    return found + [f"{path}: no lesson makes this file; remove it" for path in strays(root, made)]
+    strange = strays(root, made) if not chosen else ()
+    return found + [f"{path}: no lesson makes this file; remove it" for path in strange]
 
 
 def _wordless(root: Path, unit: str) -> list[str]:
@@ -108,19 +124,20 @@ def _notebook_path(unit: str) -> Path:
     return Path("notebooks", f"{unit}.ipynb")
 
 
-def lesson_notebooks(root: Path) -> dict[str, nbformat.NotebookNode]:
-    """Unit -> its lesson as a notebook without outputs; `metadata.course` carries the hash of the unit's folder.
+def lesson_notebooks(root: Path, chosen: Sequence[str] = ()) -> dict[str, nbformat.NotebookNode]:
+    """Unit -> its lesson as a notebook without outputs.
 
     Slides show the cells that the lesson marks for them, so all others are marked to be skipped.
     """
     notebooks = {}
-    for folder in units(root):
+    for folder in units(root, chosen):
         page = read_page(folder / "lesson.md", root)
-        reads = page.front["course"].get("reads", ())
-        nb = notebook(page, {**_course(page), "hash": folder_hash(folder, reads)})
+        nb = notebook(page, _course(page))
         for cell in nb.cells:
             if "slideshow" not in cell.metadata:
                 cell.metadata["slideshow"] = {"slide_type": "skip"}
+            if cell.cell_type == "markdown" and MAP in cell.source:
+                cell.source = cell.source.replace(MAP, unit_map(root, page.front["course"].get("planned", {})))
         notebooks[folder.name] = nb
     return notebooks
 
@@ -129,33 +146,57 @@ def _course(page) -> dict:
     return {key: page.front["course"][key] for key in ("unit", "title", "minutes")}
 
 
-def derived(root: Path) -> dict[Path, bytes]:
+def unit_map(root: Path, planned: Mapping[str, Sequence[str]]) -> str:
+    """The units that belong to a part as a table, and below them what is planned: part -> titles, such as "Q9. …".
+
+    A title that a unit has the number of is no longer planned.
+    """
+    fronts = {
+        folder.name: front_matter((folder / "lesson.md").read_text("utf-8"))[0]["course"] for folder in units(root)
+    }
+    lines = ["| part | question | lesson |", "| --- | --- | --- |"]
+    for part in dict.fromkeys([*planned, *filter(None, (front.get("part") for front in fronts.values()))]):
+        here = {name: front["title"] for name, front in fronts.items() if front.get("part") == part}
+        numbers = {title.partition(". ")[0] for title in here.values()}
+        rows = [f"**{title}** | [**open**]({name}.ipynb) |" for name, title in here.items()]
+        rows += [f"{title} | later |" for title in planned.get(part, ()) if title.partition(". ")[0] not in numbers]
+        lines += [f"| {'' if i else part} | {row}" for i, row in enumerate(rows)]
+    return "\n".join(lines)
+
+
+def derived(root: Path, chosen: Sequence[str] = ()) -> dict[Path, bytes]:
     """Path -> content of every built file but the executed notebooks."""
-    solutions, data = {}, {}
-    for folder in units(root):
+    solutions, made = {}, {}
+    for folder in units(root, chosen):
+        unit, page = folder.name, read_page(folder / "lesson.md", root)
+        about = {key: page.front["course"][key] for key in ("title", "minutes", "part") if key in page.front["course"]}
+        made[Path("notebooks", f"{unit}.json")] = _json(about | {"cells": cells_by_call(notebook(page, _course(page)))})
         if (folder / "exercises.md").exists():
             page = read_page(folder / "exercises.md", root)
-            solutions[folder.name] = to_bytes(notebook(page, _course(page)))
-        data |= _unit_data(folder, root)
-    made = {Path("solutions", unit, f"{unit}.ipynb"): content for unit, content in solutions.items()}
-    made |= {Path("exercises", unit, f"{unit}.ipynb"): content for unit, content in released(solutions).items()}
-    return made | data
+            solutions[unit] = to_bytes(with_canaries(notebook(page, _course(page))))
+        if checks := load_checks(folder, root):
+            made[Path("exercises", unit, "checks.json")] = _json({check.id: public_cases(check) for check in checks})
+    made |= {Path("solutions", unit, f"{unit}.ipynb"): content for unit, content in solutions.items()}
+    return made | {Path("exercises", unit, f"{unit}.ipynb"): content for unit, content in released(solutions).items()}
 
 
-def _unit_data(folder: Path, root: Path) -> dict[Path, bytes]:
-    """The package data of a unit: what it is, cards, truths and claims as they are, the checks without code."""
-    target = UNITS / folder.name
-    data = {target / "__init__.py": f'"""Built from lessons/{folder.name}; change it there."""\n'.encode()}
-    page = read_page(folder / "lesson.md", root)
-    course = page.front["course"]
-    about = {key: course[key] for key in ("title", "minutes", "part") if key in course}
-    about["cells"] = cells_by_call(notebook(page, _course(page)))
-    data[target / "unit.json"] = (json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode()
-    data |= {target / name: (folder / name).read_bytes() for name in UNIT_DATA if (folder / name).exists()}
-    if checks := load_checks(folder, root):
-        cases = {check.id: public_cases(check) for check in checks}
-        data[target / "checks.json"] = (json.dumps(cases, indent=1, ensure_ascii=False) + "\n").encode()
-    return data
+def _json(data: Mapping) -> bytes:
+    return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def with_canaries(nb: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The notebook with a comment in every solution and mark scheme that no other has, which nothing may give away."""
+    for cell in nb.cells:
+        lines = []
+        for line in cell.source.split("\n"):
+            lines.append(line)
+            if (mark := SECRET.search(line)) and mark[1] == "BEGIN":
+                place = f"{nb.metadata.course.unit} {cell.id} {len(lines)}"
+                canary = f"canary-{hashlib.sha256(place.encode()).hexdigest()[:8]}"
+                indent = line[: len(line) - len(line.lstrip())]
+                lines.append(f"{indent}# {canary}" if cell.cell_type == "code" else f"<!-- {canary} -->")
+        cell.source = "\n".join(lines)
+    return nb
 
 
 def cells_by_call(nb: nbformat.NotebookNode) -> dict[str, str]:
@@ -213,8 +254,8 @@ class _Messages(logging.Handler):
 
 def strays(root: Path, made: Iterable[Path]) -> list[Path]:
     """Files in the built folders that no lesson makes; `made` are the paths of `derived`."""
-    expected = {*made, *(_notebook_path(folder.name) for folder in units(root)), UNITS / "__init__.py"}
-    built = [root / folder for folder in ("notebooks", "solutions", "exercises", UNITS)]
+    expected = {*made, *(_notebook_path(folder.name) for folder in units(root))}
+    built = [root / folder for folder in ("notebooks", "solutions", "exercises")]
     present = (path.relative_to(root) for folder in built if folder.is_dir() for path in files(folder))
     return sorted(path for path in present if path not in expected)
 
@@ -225,36 +266,71 @@ def strays(root: Path, made: Iterable[Path]) -> list[Path]:
 def without_outputs(content: bytes) -> bytes:
     """A notebook file as it was before execution."""
     nb = nbformat.reads(content.decode(), as_version=4)
+    nb.metadata.get("course", {}).pop("made_from", None)
     for cell in nb.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return to_bytes(nb)
 
 
-def _is_current(path: Path, nb: nbformat.NotebookNode) -> bool:
-    """Whether the file at `path` is `nb`, executed: same cells and metadata, so the same hash of the folder."""
-    if not path.exists():
-        return False
+def why_stale(root: Path, unit: str, nb: nbformat.NotebookNode) -> str:
+    """Why the outputs in a unit's notebook are not those that its lesson `nb` has today; empty where they are."""
+    stored = _stored(root, unit)
+    if stored is None or not all(cell.execution_count for cell in _code(stored)):
+        return "it was not executed"
+    if [(cell.source, cell.metadata.get("tags")) for cell in _code(stored)] != [
+        (cell.source, cell.metadata.get("tags")) for cell in _code(nb)
+    ]:
+        return "its code is another one"
+    folder = root / "lessons" / unit
+    news = changed(root, folder, stored.metadata.get("course", {}).get("made_from", {}), _reads(root, unit))
+    return f"{', '.join(news[:3])} changed" if news else ""
+
+
+def _stored(root: Path, unit: str) -> nbformat.NotebookNode | None:
+    """The executed notebook of a unit; None where there is none that can be read."""
     try:
-        content = path.read_bytes()
-        stored = nbformat.reads(content.decode(), as_version=4)
-        executed = all(cell.execution_count for cell in stored.cells if cell.cell_type == "code")
-        return executed and without_outputs(content) == to_bytes(nb)
-    except (ValueError, nbformat.ValidationError):
-        return False
+        return nbformat.read(root / _notebook_path(unit), as_version=4)
+    except (OSError, ValueError, nbformat.ValidationError):
+        return None
+
+
+def _code(nb: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [cell for cell in nb.cells if cell.cell_type == "code"]
+
+
+def _reads(root: Path, unit: str) -> Sequence[str]:
+    return read_page(root / "lessons" / unit / "lesson.md", root).front["course"].get("reads", ())
+
+
+def _with_outputs(nb: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """A copy of `nb` with the outputs of a notebook that has the same code."""
+    nb = nbformat.from_dict(nb)
+    nb.metadata.course.made_from = stored.metadata.course.made_from
+    for cell, before in zip(_code(nb), _code(stored), strict=True):
+        cell.outputs, cell.execution_count = before.outputs, before.execution_count
+    return nb
 
 
 def execute(nb: nbformat.NotebookNode, root: Path, unit: str) -> nbformat.NotebookNode:
-    """A copy of `nb` with outputs, run in an empty folder. Raises `BuildError` at the first cell that fails."""
+    """A copy of `nb` with outputs and what they were made from, run in an empty folder. Raises `BuildError` at the
+    first cell that fails.
+    """
+    from jupyter_client.kernelspec import KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
     from nbclient.exceptions import CellControlSignal, CellExecutionError, DeadKernelError
 
     nb, language = nbformat.from_dict(nb), nb.metadata.language_info
     cells, running = read_page(root / "lessons" / unit / "lesson.md", root).cells, [0]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as aside:
+        log, spec = Path(aside, "opened"), Path(aside, "python3", "kernel.json")
+        command = [sys.executable, str(KERNEL), str(log), "-f", "{connection_file}"]
+        _write(spec, _json({"argv": command, "display_name": "Python 3", "language": "python"}))
+        kernels = KernelSpecManager(kernel_dirs=[aside])
         client = NotebookClient(
             nb,
-            kernel_name="python3",
+            km=AsyncKernelManager(kernel_name="python3", kernel_spec_manager=kernels),
             timeout=SECONDS_PER_CELL,
             extra_arguments=["--log-level=40"],  # no warning about TCP
             record_timing=False,
@@ -263,7 +339,9 @@ def execute(nb: nbformat.NotebookNode, root: Path, unit: str) -> nbformat.Notebo
             on_cell_start=lambda cell, cell_index: running.__setitem__(0, cell_index),
         )
         try:
-            client.execute(env={**os.environ, "COURSE_STATIC": "1", "COURSE_HOME": folder})
+            paths = os.pathsep.join([str(LIBRARY), *filter(None, [os.environ.get("PYTHONPATH")])])  # as here
+            env = {**os.environ, "COURSE_STATIC": "1", "COURSE_HOME": folder, "PYTHONPATH": paths}
+            client.execute(env=env, cleanup_kc=True)
         except (CellExecutionError, CellControlSignal, DeadKernelError) as error:
             said = str(getattr(error, "evalue", error)).strip().splitlines() or [""]
             kind = getattr(error, "ename", type(error).__name__)
@@ -275,6 +353,8 @@ def execute(nb: nbformat.NotebookNode, root: Path, unit: str) -> nbformat.Notebo
             raise BuildError(f"lessons/{unit}/lesson.md:{line}: the output shows a path, host or user: {text!r}")
         for index in images_without_words(nb):
             raise BuildError(f"lessons/{unit}/lesson.md:{cells[index].source_line}: {HOW}")
+        opened = log.read_text().splitlines()
+    nb.metadata.course.made_from = made_from(root, root / "lessons" / unit, opened, _reads(root, unit))
     return nb
 
 

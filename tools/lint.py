@@ -1,14 +1,14 @@
 """The lint of `lessons/`: what jupytext, nbgrader or a learner would stumble over, as `path:line: message`."""
 
 import ast
+import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from course_lib.grading.leak import CANARY
 from course_lib.teaching.cards.card_texts import Card, CardError, names, parse_card
 from course_lib.teaching.checks.check import Check, faults
 from tools.source import (
@@ -39,10 +39,10 @@ Faults = Iterator[tuple[int, str]]
 """(line, message) pairs about one file."""
 
 
-def lint(root: Path) -> list[Problem]:
-    """Every problem in the lessons of a checkout, in the order of files and lines."""
-    problems, folders = [], units(root)
-    cards = {card for folder in folders for card in _card_lines(folder / "cards.toml")}
+def lint(root: Path, chosen: Sequence[str] = ()) -> list[Problem]:
+    """Every problem in the lessons of a checkout (or of the chosen units), in the order of files and lines."""
+    problems, everywhere, folders = [], units(root), units(root, chosen)
+    cards = {card for folder in everywhere for card in _card_lines(folder / "cards.toml")}
     checks: dict[Path, list[Check]] = {}
     for folder in folders:
         try:
@@ -50,21 +50,24 @@ def lint(root: Path) -> list[Problem]:
         except SourceError as error:
             checks[folder] = []
             problems += error.problems
-    by_id = {check.id: check for own in checks.values() for check in own}
-    canaries: dict[str, str] = {}
+    built = [root / "exercises" / folder.name / "checks.json" for folder in everywhere if folder not in folders]
+    known = {id for path in built if path.exists() for id in json.loads(path.read_text(encoding="utf-8"))}
+    known |= {check.id for own in checks.values() for check in own}
     for folder in folders:
         for path in files(folder):
-            name = path.relative_to(root).as_posix()
-            found = [*_file_faults(path, root, cards, checks[folder], by_id), *_repeated_canaries(path, name, canaries)]
-            problems += [Problem(name, line, message) for line, message in found]
+            found = _file_faults(path, root, cards, checks[folder], known)
+            problems += [Problem(path.relative_to(root).as_posix(), line, message) for line, message in found]
         if not (folder / "lesson.md").exists():
             problems.append(Problem(f"lessons/{folder.name}/lesson.md", 1, "every unit needs a lesson.md"))
     return sorted(set(problems))
 
 
-def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], by_id: Mapping[str, Check]) -> Faults:
-    if path.parent.parent != root / "lessons" or path.name not in UNIT_FILES:
-        yield 1, f"a unit holds nothing but {', '.join(UNIT_FILES)}"
+def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], checks: set[str]) -> Faults:
+    place = path.relative_to(root / "lessons").parts[1:]
+    if not (len(place) == 1 and (path.suffix == ".py" or path.name in UNIT_FILES)) and not (
+        len(place) == 2 and place[0] == "experiments" and path.suffix == ".py"
+    ):
+        yield 1, f"a unit holds nothing but {', '.join(UNIT_FILES)}, *.py and experiments/*.py"
     elif path.name in NOTEBOOK_FILES:
         try:
             page = read_page(path, root)
@@ -73,9 +76,9 @@ def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], by_i
             return
         yield from _front_matter_faults(page, path)
         yield from _cell_faults(page)
-        yield from _code_faults(page, cards, by_id)
+        yield from _code_faults(page, cards, checks)
         if path.name == "exercises.md":
-            yield from _nbgrader_faults(page, own, by_id)
+            yield from _nbgrader_faults(page, own)
         else:
             yield from _no_nbgrader_faults(page)
         yield from _secret_block_faults(path)
@@ -130,7 +133,7 @@ def _cell_faults(page: Page) -> Faults:
                     yield cell.source_line + i, "an image without a text alternative: ![what the image shows](…)"
 
 
-def _code_faults(page: Page, cards: set[str], checks: Mapping[str, Check]) -> Faults:
+def _code_faults(page: Page, cards: set[str], checks: set[str]) -> Faults:
     """AUTHORING's rules for code cells, and ids of cards and checks that do not exist."""
     code = [cell for cell in page.cells if cell.node.cell_type == "code"]
     for cell in code:
@@ -184,9 +187,9 @@ def _no_nbgrader_faults(page: Page) -> Faults:
             yield cell.line, "nbgrader metadata belongs in exercises.md"
 
 
-def _nbgrader_faults(page: Page, own: list[Check], checks: Mapping[str, Check]) -> Faults:
+def _nbgrader_faults(page: Page, own: list[Check]) -> Faults:
     """nbgrader's metadata, one grade cell for every check of the unit, and the form of grade and solution cells."""
-    seen, used = {}, {}
+    seen, used, checks = {}, {}, {check.id: check for check in own}
     for cell in page.cells:
         if "nbgrader" not in cell.node.metadata:
             continue
@@ -249,12 +252,10 @@ def _graded_check(source: str) -> str | None:
 
 
 def _secret_block_faults(path: Path) -> Faults:
-    """Blocks that nbgrader removes: closed, not nested, each with a canary; in exercises.md only."""
-    begun = canary = None
+    """Blocks that nbgrader removes: closed, not nested; in exercises.md only."""
+    begun = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         mark = SECRET.search(line)
-        if CANARY.search(line) and begun:
-            canary = True
         if not mark:
             continue
         edge, kind = mark.groups()
@@ -263,24 +264,13 @@ def _secret_block_faults(path: Path) -> Faults:
         elif edge == "BEGIN":
             if begun:
                 yield number, f"BEGIN {kind} inside the block begun in line {begun[0]}"
-            begun, canary = (number, kind), False
+            begun = number, kind
         elif begun is None or begun[1] != kind:
             yield number, f"END {kind} without its BEGIN {kind}"
         else:
-            if not canary:
-                yield begun[0], f"this {kind} block needs a canary: a comment with canary-<8 hex digits>"
             begun = None
     if begun:
         yield begun[0], f"BEGIN {begun[1]} without its END {begun[1]}"
-
-
-def _repeated_canaries(path: Path, name: str, canaries: dict[str, str]) -> Faults:
-    """Canaries that stood before, in this file or another; `canaries` collects where each was first seen."""
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        for canary in CANARY.findall(line):
-            if canary in canaries:
-                yield number, f"{canary} is already taken at {canaries[canary]}"
-            canaries.setdefault(canary, f"{name}:{number}")
 
 
 # ------------------------------------------------------------------------------------------------------ cards, checks
@@ -363,22 +353,16 @@ def _syntax_faults(path: Path) -> Faults:
 
 
 def _check_faults(path: Path, own: list[Check]) -> Faults:
-    """Ids, canaries and `faults` of the checks; what keeps checks.py from loading is reported where it is loaded."""
+    """Ids, sources and `faults` of the checks; what keeps checks.py from loading is reported where it is loaded."""
     if not own:
         return
-    text = path.read_text(encoding="utf-8")
-    tree, lines, seen = ast.parse(text), text.splitlines(), set()
+    tree, seen = ast.parse(path.read_text(encoding="utf-8")), set()
     where = {
         keyword.value.value: call.lineno
         for call in ast.walk(tree)
         if isinstance(call, ast.Call)
         for keyword in call.keywords
         if keyword.arg == "id" and isinstance(keyword.value, ast.Constant)
-    }
-    bodies = {
-        min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))]): node.end_lineno
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.FunctionDef, ast.Lambda))
     }
     for check in own:
         line = where.get(check.id, 1)
@@ -393,7 +377,5 @@ def _check_faults(path: Path, own: list[Check]) -> Faults:
         ]:
             code = getattr(function, "__code__", None)
             if code is None or Path(code.co_filename) != path:
-                yield line, f"check {check.id!r}: write {who} in checks.py, as a function with a canary"
-            elif not any(CANARY.search(text) for text in lines[code.co_firstlineno - 1 : bodies[code.co_firstlineno]]):
-                yield code.co_firstlineno, f"check {check.id!r}: {who} needs a comment with canary-<8 hex digits>"
+                yield line, f"check {check.id!r}: write {who} in checks.py, where the leak test finds it"
         yield from ((line, fault) for fault in faults(check))

@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 import traceback
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from course_lib.grading.intake.task import read_checks
 from course_lib.teaching.checks.check_words import WordsError
 
 NOTEBOOK_FILES = ("lesson.md", "exercises.md")
-UNIT_FILES = (*NOTEBOOK_FILES, "cards.toml", "truths.py", "claims.py", "checks.py", "checks.toml", "teaching.md")
+UNIT_FILES = (*NOTEBOOK_FILES, "cards.toml", "checks.toml", "explorer.toml", "ledger.toml", "teaching.md")  # and Python
 
 FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
 
@@ -63,9 +63,16 @@ class Page:
     cells: list[Cell]
 
 
-def units(root: Path) -> list[Path]:
-    """The folders of `lessons/` that hold anything, in order."""
-    return [folder for folder in sorted((root / "lessons").glob("*")) if folder.is_dir() and files(folder)]
+def units(root: Path, chosen: Sequence[str] = ()) -> list[Path]:
+    """The folders of `lessons/` that hold anything, in order; only those `chosen` by name or prefix, where any are.
+
+    `SourceError` for a name that no folder has.
+    """
+    folders = [folder for folder in sorted((root / "lessons").glob("*")) if folder.is_dir() and files(folder)]
+    known = {name: folder for folder in folders for name in (folder.name, folder.name.partition("_")[0])}
+    if unknown := [name for name in chosen if name not in known]:
+        raise SourceError([Problem(f"lessons/{name}", 1, "there is no such unit") for name in unknown])
+    return sorted({known[name] for name in chosen}) if chosen else folders
 
 
 def files(folder: Path) -> list[Path]:
@@ -74,17 +81,6 @@ def files(folder: Path) -> list[Path]:
     return sorted(
         p for p in found if not any(part.startswith((".", "__pycache__")) for part in p.relative_to(folder).parts)
     )
-
-
-def folder_hash(folder: Path, reads: Iterable[str] = ()) -> str:
-    """A short hash of the names and contents of all files of a unit, and of the files called `reads` of all units."""
-    digest = hashlib.sha256()
-    others = sorted(path for name in reads for path in folder.parent.glob(f"*/{name}"))
-    for path in [*files(folder), *others]:
-        content = path.read_bytes()
-        name = path.relative_to(folder if path.is_relative_to(folder) else folder.parent)
-        digest.update(f"{name.as_posix()}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:16]
 
 
 def front_matter(text: str) -> tuple[dict, int]:

@@ -9,7 +9,6 @@ Storey above `accounting`; torch is imported inside functions only.
 
 from course_lib.experiments.recordings.loading import load, recorded
 from course_lib.experiments.recordings.side_by_side import SideBySide
-from course_lib.experiments.registry import NAMES
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.result import Column, Result
 
@@ -18,7 +17,9 @@ __all__ = ["Column", "Result", "SideBySide", "Unavailable", "doctor", "here", "l
 
 def names() -> tuple[str, ...]:
     """The experiments that there are."""
-    return NAMES
+    from course_lib.experiments import registry
+
+    return registry.names()
 
 
 def run(name: str, on: str = "auto", quick: bool = True) -> Result:

@@ -1,52 +1,41 @@
-"""The experiments by name; a module is imported when it is first asked for."""
+"""The experiments by name: the modules of `measurements/`, for several units, and of `lessons/<unit>/experiments/`.
+
+A module is imported when its experiment is first asked for; the names come from the files alone.
+"""
 
 import importlib
+from functools import cache
+from pathlib import Path
 
-from course_lib.accounting import units
+from course_lib import units
+from course_lib.accounting.units import choice
 
-NAMES = (
-    "same_flops",
-    "ten_times_flops",
-    "roofline_points",
-    "unseen_ops",
-    "hardware_friendly",
-    "bandwidth_staircase",
-    "pointer_chase",
-    "stride_access",
-    "disk_stream",
-    "host_to_device",
-    "memory_habits",
-    "saved_tensors",
-    "training_memory",
-    "checkpointing",
-    "kv_cache_growth",
-    "matmul_sweep",
-    "gemm_ladder",
-    "elementwise_vs_matmul",
-    "counted_matmul",
-    "softmax_variants",
-    "attention_scaling",
-    "im2col",
-    "conv_vs_attention",
-    "convolution_kinds",
-    "image_models",
-    "network_search",
-    "data_hunger",
-    "train_step_waterfall",
-    "mfu",
-    "launch_gaps",
-    "cuda_graphs",
-    "copies_and_streams",
-    "fusion_chain",
-    "low_precision",
-    "training_ladder",
-    "decode_sweep",
-    "allocator_trace",
-    "utilisation_gauges",
-)
+SHARED = Path(__file__).parent / "measurements"
+
+
+def names() -> tuple[str, ...]:
+    """The experiments that there are, sorted."""
+    return tuple(_modules())
 
 
 def get(name: str):
     """The Experiment `name`; an unknown name is a ValueError with the nearest."""
-    units.choice(name, "name", NAMES)
-    return importlib.import_module(f"course_lib.experiments.measurements.{name}").EXPERIMENT
+    choice(name, "name", names())
+    return importlib.import_module(_modules()[name]).EXPERIMENT
+
+
+@cache
+def _modules() -> dict[str, str]:
+    """Name -> module. Two files of one name are a ValueError that names both."""
+    found: dict[str, Path] = {}
+    for path in sorted([*SHARED.glob("[!_]*.py"), *(units.home() / "lessons").glob("*/experiments/[!_]*.py")]):
+        if path.stem in found:
+            raise ValueError(f"two experiments are called {path.stem!r}: {found[path.stem]} and {path}")
+        found[path.stem] = path
+    return {name: _module(found[name]) for name in sorted(found)}
+
+
+def _module(path: Path) -> str:
+    shared = path.parent == SHARED
+    where = "course_lib.experiments.measurements" if shared else f"{units.__name__}.{path.parts[-3]}.experiments"
+    return f"{where}.{path.stem}"

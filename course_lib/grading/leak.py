@@ -1,7 +1,11 @@
-"""Whether something that is given out holds a canary: the mark in every solution, mark scheme, reference and wrong
-answer. It looks into archives in archives, and into what a notebook's outputs carry as base64.
+"""Whether something that is given out holds a secret: a solution, a mark scheme, or a function of a checks.py.
+
+The build puts a canary, a comment that stands nowhere else, into every solution and mark scheme of `solutions/`;
+besides, the texts themselves are looked for, whatever comments, spaces and line ends they have got. Both are found in
+archives in archives, and in what a notebook's outputs carry as base64.
 """
 
+import ast
 import base64
 import binascii
 import gzip
@@ -11,18 +15,57 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 CANARY = re.compile(r"canary-[0-9a-f]{8}\b")
+BLOCK = re.compile(
+    r"^[^\n]*BEGIN (SOLUTION|MARK SCHEME|HIDDEN TESTS)[^\n]*\n(.*?)\n[^\n]*END \1", re.MULTILINE | re.DOTALL
+)
+COMMENT = re.compile(r"(?:^|(?<=\s))# .*|<!--.*?-->", re.MULTILINE)
+TELLING = 40
+"""Characters that a text without spaces must have to be a secret of its own: shorter ones anybody may have written."""
 BASE64 = re.compile(r"[A-Za-z0-9+/\s]{16,}={0,2}\s*")
 
 
-def canaries(content: bytes) -> set[str]:
-    """The canaries in a file, in the members of an archive, in the texts of JSON, and in what is packed in any."""
-    found = set(CANARY.findall(content.decode("utf-8", "replace")))
-    for member in members(content):
-        found |= canaries(member)
+def secrets(lessons: Path) -> dict[str, str]:
+    """Text without comments and spaces -> where it stands, for what the units in `lessons` keep from learners: each
+    function of a checks.py, whole and, if it is long enough, its body alone; each solution and mark scheme.
+    """
+    found = {}
+    for path in sorted(lessons.glob("*/checks.py")):
+        source = path.read_text(encoding="utf-8")
+        lines = source.splitlines()
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.FunctionDef):
+                first = node.body[min(ast.get_docstring(node) is not None, len(node.body) - 1)]
+                whole, body = (
+                    squeezed("\n".join(lines[at - 1 : node.end_lineno])) for at in (node.lineno, first.lineno)
+                )
+                texts = {whole, body if len(body) >= TELLING else whole}
+                found |= dict.fromkeys(texts, f"{path.parent.name}/checks.py:{node.lineno}")
+    for path in sorted(lessons.glob("*/exercises.md")):
+        source = path.read_text(encoding="utf-8")
+        for block in BLOCK.finditer(source):
+            if len(text := squeezed(block[2])) >= TELLING:
+                line = source.count("\n", 0, block.start()) + 1
+                found[text] = f"{path.parent.name}/exercises.md:{line}"
     return found
+
+
+def squeezed(text: str) -> str:
+    """A text without comments and white space."""
+    return "".join(COMMENT.sub("", text).split())
+
+
+def leaks(content: bytes, hidden: Mapping[str, str]) -> set[str]:
+    """The canaries, and the places of the `hidden` texts (as `secrets` gives them), in a file, in the members of an
+    archive, in the texts of JSON, and in what is packed in any.
+    """
+    text = content.decode("utf-8", "replace")
+    bare = squeezed(text)
+    found = {*CANARY.findall(text), *(place for secret, place in hidden.items() if secret in bare)}
+    return found.union(*(leaks(member, hidden) for member in members(content)))
 
 
 def members(content: bytes) -> list[bytes]:
@@ -55,5 +98,7 @@ def _texts(value) -> Iterator[bytes]:
             except binascii.Error:
                 return
     elif isinstance(value, (list, dict)):
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            yield f" {''.join(value)}".encode("utf-8", "replace")  # a notebook keeps a text as a list of its lines
         for item in value.values() if isinstance(value, dict) else value:
             yield from _texts(item)

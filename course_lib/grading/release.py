@@ -2,20 +2,21 @@
 
 The wheel is the library with the notebooks, the exercises and the public cases of the checks. The zip holds the wheel,
 the notebooks and the exercises as files, and how to begin. Neither holds solutions, checks.py or mark schemes, and both
-are searched for canaries before anything is written. Two releases of one state are equal byte for byte.
+are searched for them before anything is written. Two releases of one state are equal byte for byte.
 """
 
 import importlib.util
+import re
 import tempfile
 import zipfile
 from pathlib import Path
 
-from course_lib.grading.leak import canaries
+from course_lib.grading.leak import leaks, secrets
 from course_lib.grading.sentences import say
 
 FOLDERS = ("notebooks", "exercises")
 FILES = ("LICENSE", "LICENSE-TEXT")
-SECRET = ("lessons/", "solutions/", "tools/", "tests/")
+SECRET = re.compile(r"(^|/)(solutions|tools|tests|_checks)/|checks\.py$|(^|/)(exercises|teaching)\.md$")
 
 
 def release(root: Path, out: Path) -> list[Path]:
@@ -31,7 +32,7 @@ def release(root: Path, out: Path) -> list[Path]:
         wheel = _wheel(root, Path(folder))
         package = _zip(root, wheel, Path(folder))
         for path in (wheel, package):
-            if found := secrets_in(path):
+            if found := secrets_in(path, root / "lessons"):
                 raise RuntimeError(f"nothing was released: {path.name} would give away {', '.join(found)}")
         out.mkdir(parents=True, exist_ok=True)
         made = [out / path.name for path in (wheel, package)]
@@ -40,13 +41,13 @@ def release(root: Path, out: Path) -> list[Path]:
     return made
 
 
-def secrets_in(path: Path) -> list[str]:
-    """What must not go out and stands in an archive: canaries, and files that only teachers have."""
+def secrets_in(path: Path, lessons: Path) -> list[str]:
+    """What must not go out and stands in an archive: what `lessons` keeps from learners, and files that only teachers
+    have.
+    """
     with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-    inside = [name for name in names if name.endswith("checks.py") or f"/{name}".find("/_checks") >= 0]
-    inside += [name for name in names for secret in SECRET if f"/{secret}" in f"/{name}"]
-    return sorted({*canaries(path.read_bytes()), *inside})
+        inside = [name for name in archive.namelist() if SECRET.search(name)]
+    return sorted({*leaks(path.read_bytes(), secrets(lessons)), *inside})
 
 
 def _wheel(root: Path, folder: Path) -> Path:

@@ -8,46 +8,38 @@ from course_lib.teaching.checks.check import EXACT, Check
 
 
 def _checkpoint(params, bytes_per_parameter, rates):
-    # canary-83d53b56
     nbytes = params * bytes_per_parameter
     return {"one after another": sum(nbytes / rate for rate in rates), "in pieces": nbytes / min(rates)}
 
 
 def _checkpoint_bits(params, bytes_per_parameter, rates):
-    # canary-8170a494
     return {how: 8 * seconds for how, seconds in _checkpoint(params, bytes_per_parameter, rates).items()}
 
 
 def _checkpoint_fastest(params, bytes_per_parameter, rates):
-    # canary-2598bb86
     return _checkpoint(params, bytes_per_parameter, rates) | {"in pieces": params * bytes_per_parameter / max(rates)}
 
 
 def _checkpoint_mean(params, bytes_per_parameter, rates):
-    # canary-2fa9e34f
     mean = sum(rates) / len(rates)
     return _checkpoint(params, bytes_per_parameter, rates) | {"in pieces": params * bytes_per_parameter / mean}
 
 
 def _checkpoint_summed_rates(params, bytes_per_parameter, rates):
-    # canary-4c19e7b2
     return _checkpoint(params, bytes_per_parameter, rates) | {"in pieces": params * bytes_per_parameter / sum(rates)}
 
 
 def _checkpoint_all_at_once(params, bytes_per_parameter, rates):
-    # canary-4f4965a6
     return _checkpoint(params, bytes_per_parameter, rates) | {
         "one after another": params * bytes_per_parameter / sum(rates)
     }
 
 
 def _checkpoint_one_byte(params, bytes_per_parameter, rates):
-    # canary-8377894f
     return _checkpoint(params, 1, rates)
 
 
 def _checkpoint_swapped(params, bytes_per_parameter, rates):
-    # canary-2ccb3237
     right = _checkpoint(params, bytes_per_parameter, rates)
     return {"one after another": right["in pieces"], "in pieces": right["one after another"]}
 
@@ -62,42 +54,34 @@ def _draw_checkpoint(rng):
 
 
 def _longest(caches, arrays, bytes_per_number, kib_bytes=1024):
-    # canary-5ae3bbab
     return [kib * kib_bytes * copies // (arrays * bytes_per_number) for kib, copies in caches]
 
 
 def _longest_one_copy(caches, arrays, bytes_per_number):
-    # canary-1ab426f6
     return _longest([[kib, 1] for kib, _ in caches], arrays, bytes_per_number)
 
 
 def _longest_one_array(caches, arrays, bytes_per_number):
-    # canary-1b30a0d6
     return _longest(caches, 1, bytes_per_number)
 
 
 def _longest_thousand(caches, arrays, bytes_per_number):
-    # canary-578fd279
     return _longest(caches, arrays, bytes_per_number, kib_bytes=1000)
 
 
 def _longest_in_bytes(caches, arrays, bytes_per_number):
-    # canary-d0499380
     return _longest(caches, arrays, 1)
 
 
 def _longest_rounded_up(caches, arrays, bytes_per_number):
-    # canary-747b5653
     return [ceil(kib * 1024 * copies / (arrays * bytes_per_number)) for kib, copies in caches]
 
 
 def _longest_not_whole(caches, arrays, bytes_per_number):
-    # canary-a83f05d6
     return [kib * 1024 * copies / (arrays * bytes_per_number) for kib, copies in caches]
 
 
 def _longest_all_levels(caches, arrays, bytes_per_number):
-    # canary-9aec32c5
     sums = [sum(kib * copies for kib, copies in caches[: n + 1]) for n in range(len(caches))]
     return [kib * 1024 // (arrays * bytes_per_number) for kib in sums]
 
@@ -112,47 +96,38 @@ def _draw_knees(rng):
 
 
 def _sectors(stride, bytes_per_number, offset, sector=32):
-    # canary-1aed75a5
     return len({(offset + lane * stride * bytes_per_number) // sector for lane in range(32)})
 
 
 def _sectors_of_128(stride, bytes_per_number, offset):
-    # canary-5bea0ad7
     return _sectors(stride, bytes_per_number, offset, sector=128)
 
 
 def _sectors_no_offset(stride, bytes_per_number, offset):
-    # canary-c0b11a9c
     return _sectors(stride, bytes_per_number, 0)
 
 
 def _sectors_no_stride(stride, bytes_per_number, offset):
-    # canary-0ca6f4a1
     return _sectors(1, bytes_per_number, offset)
 
 
 def _sectors_of_numbers(stride, bytes_per_number, offset):
-    # canary-ee2ee9d7
     return _sectors(stride, 1, offset)
 
 
 def _sectors_excess(stride, bytes_per_number, offset):
-    # canary-1d229b5a
     return _sectors(stride, bytes_per_number, offset) / bytes_per_number
 
 
 def _sectors_formula(stride, bytes_per_number, offset):
-    # canary-9e7741c3
     return min(32, stride * bytes_per_number)
 
 
 def _sectors_of_the_stretch(stride, bytes_per_number, offset):
-    # canary-35fa0c8d
     return stride * bytes_per_number
 
 
 def _sectors_from_zero(stride, bytes_per_number, offset):
-    # canary-b4f95e7a
     return min(32, ceil((offset + (31 * stride + 1) * bytes_per_number) / 32))
 
 
@@ -182,38 +157,31 @@ def _draw_sectors(rng):
 
 
 def _gain(bytes_per_number, line, tile):
-    # canary-f1d6b5ad
     return (bytes_per_number / line + 1) * tile / (2 * ceil(tile * bytes_per_number / line))
 
 
 def _gain_writes_only(bytes_per_number, line, tile):
-    # canary-d09407fa
     return tile / ceil(tile * bytes_per_number / line)
 
 
 def _gain_any_tile(bytes_per_number, line, tile):
-    # canary-ed31bf96
     return (bytes_per_number / line + 1) * line / (2 * bytes_per_number)
 
 
 def _gain_reading_unharmed(bytes_per_number, line, tile):
-    # canary-1f1e7397
     share = bytes_per_number / line
     return (share + 1) / (share + ceil(tile * bytes_per_number / line) / tile)
 
 
 def _gain_numbers_of_a_line(bytes_per_number, line, tile):
-    # canary-60d2b7e9
     return line / bytes_per_number
 
 
 def _gain_one_matrix_in_tiles(bytes_per_number, line, tile):
-    # canary-a94b82ad
     return 2 * _gain(bytes_per_number, line, tile)
 
 
 def _gain_upside_down(bytes_per_number, line, tile):
-    # canary-6c354e5d
     return 1 / _gain(bytes_per_number, line, tile)
 
 
@@ -228,44 +196,36 @@ def _draw_transpose(rng):
 
 def _report(numbers, bytes_per_number, seconds, cache_bytes, arrays=3, giga=1e9, of=3):
     """arrays: counted as moved. giga: bytes of a GB. of: arrays that have to fit into the cache."""
-    # canary-8ade4403
     size = numbers * bytes_per_number
     level = "memory" if of * size > cache_bytes else "cache"
     return {"bytes": arrays * size, "gb_per_s": arrays * size / seconds / giga, "level": level}
 
 
 def _report_as_given(numbers, bytes_per_number, seconds, cache_bytes):
-    # canary-14d45685
     return _report(numbers, bytes_per_number, seconds, cache_bytes, arrays=2, giga=2**30, of=1)
 
 
 def _report_two_arrays(numbers, bytes_per_number, seconds, cache_bytes):
-    # canary-aa8f3312
     return _report(numbers, bytes_per_number, seconds, cache_bytes, arrays=2)
 
 
 def _report_two_arrays_fit(numbers, bytes_per_number, seconds, cache_bytes):
-    # canary-ee8dd5c5
     return _report(numbers, bytes_per_number, seconds, cache_bytes, of=2)
 
 
 def _report_gib(numbers, bytes_per_number, seconds, cache_bytes):
-    # canary-4434ec6e
     return _report(numbers, bytes_per_number, seconds, cache_bytes, giga=2**30)
 
 
 def _report_one_array_fits(numbers, bytes_per_number, seconds, cache_bytes):
-    # canary-9865f557
     return _report(numbers, bytes_per_number, seconds, cache_bytes, of=1)
 
 
 def _report_four_arrays(numbers, bytes_per_number, seconds, cache_bytes):
-    # canary-9483092a
     return _report(numbers, bytes_per_number, seconds, cache_bytes, arrays=4)
 
 
 def _report_four_arrays_fit(numbers, bytes_per_number, seconds, cache_bytes):
-    # canary-83e14f57
     return _report(numbers, bytes_per_number, seconds, cache_bytes, arrays=4, of=4)
 
 

@@ -6,53 +6,43 @@ from course_lib.teaching.checks.check import Check, Close
 
 
 def _bytes(weight_bits, grad_bits, master_bits, moments, moment_bits):
-    # canary-9e41b2c8
     scale = 4 / 2048 if moment_bits == 8 else 0
     return (weight_bits + grad_bits + master_bits) / 8 + moments * (moment_bits / 8 + scale)
 
 
 def _bytes_no_master(weight_bits, grad_bits, master_bits, moments, moment_bits):
-    # canary-07fd1c65
     return _bytes(weight_bits, grad_bits, 0, moments, moment_bits)
 
 
 def _bytes_master_always(weight_bits, grad_bits, master_bits, moments, moment_bits):
-    # canary-5f0e83b1
     return _bytes(weight_bits, grad_bits, 32, moments, moment_bits)
 
 
 def _bytes_master_if_any(weight_bits, grad_bits, master_bits, moments, moment_bits):
-    # canary-a91c47d6
     return _bytes(weight_bits, grad_bits, 32 if master_bits else 0, moments, moment_bits)
 
 
 def _bytes_master_by_weight(weight_bits, grad_bits, master_bits, moments, moment_bits):
-    # canary-36d8e2fa
     return _bytes(weight_bits, grad_bits, 32 if weight_bits < 32 else 0, moments, moment_bits)
 
 
 def _bytes_as_bits(weight_bits, grad_bits, master_bits, moments, moment_bits):
-    # canary-b8c6230a
     return 8 * _bytes(weight_bits, grad_bits, master_bits, moments, moment_bits)
 
 
 def _bytes_one_moment(weight_bits, grad_bits, master_bits, moments, moment_bits):
-    # canary-4d90e7f1
     return _bytes(weight_bits, grad_bits, master_bits, min(moments, 1), moment_bits)
 
 
 def _bytes_no_scales(weight_bits, grad_bits, master_bits, moments, moment_bits):
-    # canary-e2177ab4
     return (weight_bits + grad_bits + master_bits) / 8 + moments * moment_bits / 8
 
 
 def _bytes_no_gradient(weight_bits, grad_bits, master_bits, moments, moment_bits):
-    # canary-13c8f05b
     return _bytes(weight_bits, 0, master_bits, moments, moment_bits)
 
 
 def _bytes_one_scale(weight_bits, grad_bits, master_bits, moments, moment_bits):
-    # canary-c944c34e
     scale = 4 / 2048 if moment_bits == 8 else 0
     return (weight_bits + grad_bits + master_bits) / 8 + moments * moment_bits / 8 + scale
 
@@ -76,37 +66,30 @@ _WIDE, _NARROW = "moments of 16 or 32 bits", "moments of 8 bits"
 
 
 def _state():
-    # canary-6fd0a2e9
     return 16 * 8.03
 
 
 def _state_twelve():
-    # canary-b41c7f80
     return 12 * 8.03
 
 
 def _state_weights():
-    # canary-2e95d3c6
     return 2 * 8.03
 
 
 def _state_sixteen_bits():
-    # canary-c2750d9e
     return 8 * 8.03
 
 
 def _state_fp32_gradients():
-    # canary-e84b16a3
     return 18 * 8.03
 
 
 def _state_both_gradients():
-    # canary-1d6f92c7
     return 20 * 8.03
 
 
 def _state_gib():
-    # canary-80e6b1fa
     return 16 * 8.03e9 / 2**30
 
 
@@ -116,53 +99,43 @@ _PARTS = (12, 2, 2)  # bytes of optimizer, gradients, weights: what stages 1, 2 
 
 
 def _by_stage(card_gb, reserve, activations_gb, ranks, sharded=(0, 12, 14, 16), whole=16):
-    # canary-7ac2564e
     room = card_gb * (1 - reserve) - activations_gb
     return [room / (whole - part + part / ranks) for part in sharded]
 
 
 def _largest(card_gb, reserve, activations_gb, ranks):
-    # canary-b61d08f4
     return _by_stage(card_gb, reserve, activations_gb, ranks)
 
 
 def _largest_all_sharded(card_gb, reserve, activations_gb, ranks):
-    # canary-d5f01b93
     return _by_stage(card_gb, reserve, activations_gb, ranks, sharded=(0, 16, 16, 16))
 
 
 def _largest_one_part(card_gb, reserve, activations_gb, ranks):
-    # canary-28e6ac70
     return _by_stage(card_gb, reserve, activations_gb, ranks, sharded=(0, *_PARTS))
 
 
 def _largest_no_master(card_gb, reserve, activations_gb, ranks):
-    # canary-f38b07d2
     return _by_stage(card_gb, reserve, activations_gb, ranks, sharded=(0, 8, 10, 12), whole=12)
 
 
 def _largest_no_reserve(card_gb, reserve, activations_gb, ranks):
-    # canary-91d4c8ea
     return _by_stage(card_gb, 0, activations_gb, ranks)
 
 
 def _largest_activations_shared(card_gb, reserve, activations_gb, ranks):
-    # canary-ac5e3f16
     return _by_stage(card_gb, reserve, activations_gb / ranks, ranks)
 
 
 def _largest_always_divided(card_gb, reserve, activations_gb, ranks):
-    # canary-3f72d5b9
     return [ranks * (card_gb * (1 - reserve) - activations_gb) / 16] * 4
 
 
 def _largest_reserve_of_rest(card_gb, reserve, activations_gb, ranks):
-    # canary-48a56490
     return _by_stage(card_gb - activations_gb, reserve, 0, ranks)
 
 
 def _largest_reserve_of_contents(card_gb, reserve, activations_gb, ranks):
-    # canary-5d738213
     return _by_stage(card_gb / (1 + reserve), 0, activations_gb, ranks)
 
 
@@ -175,49 +148,40 @@ def _draw_largest(rng):
 
 
 def _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, travels=4, touched=28, waits=max):
-    # canary-5e0b9a47
     copies = params * travels / (bus_gb_per_s * 1e9)
     adam = [params * touched / (ram * 1e9) for ram in ram_gb_per_s]
     return {"copies": copies, "adam": adam, "step": [gpu_seconds + waits(copies, one) for one in adam]}
 
 
 def _offloaded(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
-    # canary-c9136ed8
     return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)
 
 
 def _offloaded_states_travel(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
-    # canary-02fb74a5
     return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, travels=24)
 
 
 def _offloaded_one_way(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
-    # canary-e86d10c3
     return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, travels=2)
 
 
 def _offloaded_adam_read_only(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
-    # canary-6b9c2f51
     return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, touched=14)
 
 
 def _offloaded_sum(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
-    # canary-47a8e3d0
     return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, waits=lambda copies, adam: copies + adam)
 
 
 def _offloaded_copies_only(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
-    # canary-db2590f6
     return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, waits=lambda copies, adam: copies)
 
 
 def _offloaded_adam_only(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
-    # canary-64d1ef77
     return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, waits=lambda copies, adam: adam)
 
 
 def _offloaded_all_overlap(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
-    # canary-1f6487bc
     found = _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)
     return {**found, "step": [max(gpu_seconds, found["copies"], adam) for adam in found["adam"]]}
 
@@ -234,32 +198,26 @@ def _draw_offloaded(rng):
 
 
 def _plan(params, ranks):
-    # canary-a04f6e2b
     return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 12 * params / 1e9}
 
 
 def _plan_as_given(params, ranks):
-    # canary-85c3d91e
     return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 8 * params / ranks / 1e9}
 
 
 def _plan_no_master(params, ranks):
-    # canary-f71b20a8
     return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 8 * params / 1e9}
 
 
 def _plan_one_share(params, ranks):
-    # canary-39e8b5d4
     return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 12 * params / ranks / 1e9}
 
 
 def _plan_master_on_gpu(params, ranks):
-    # canary-cd06a17f
     return {"gpu_gb": 8 * params / ranks / 1e9, "host_gb": 8 * params / 1e9}
 
 
 def _plan_a_copy_each(params, ranks):
-    # canary-5297f4eb
     return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 12 * params * ranks / 1e9}
 
 

@@ -11,7 +11,6 @@ _INPUTS, _OUTPUT, _BOTH = ("linear", "layer_norm", "gelu"), ("softmax", "relu", 
 
 def _asked(ops, of_inputs=(*_INPUTS, *_BOTH), of_output=_OUTPUT):
     """Names of the tensors that the ops save, in order, as often as they do."""
-    # canary-0f6b2ad8
     names = []
     for op, inputs, output in ops:
         names += inputs if op in of_inputs else [output] if op in of_output else []
@@ -19,45 +18,37 @@ def _asked(ops, of_inputs=(*_INPUTS, *_BOTH), of_output=_OUTPUT):
 
 
 def _ledger(ops, sizes, bytes_per_element):
-    # canary-d7419ec3
     return bytes_per_element * sum(sizes[name] for name in set(_asked(ops)))
 
 
 def _ledger_twice(ops, sizes, bytes_per_element):
-    # canary-62a9f0b1
     return bytes_per_element * sum(sizes[name] for name in _asked(ops))
 
 
 def _ledger_outputs(ops, sizes, bytes_per_element):
-    # canary-b13c58e7
     return bytes_per_element * sum(sizes[name] for name in {output for _, _, output in ops})
 
 
 def _ledger_inputs(ops, sizes, bytes_per_element):
-    # canary-7e05d264
     names = set(_asked(ops, of_inputs=(*_INPUTS, *_BOTH, *_OUTPUT), of_output=()))
     return bytes_per_element * sum(sizes[name] for name in names)
 
 
 def _ledger_adds(ops, sizes, bytes_per_element):
-    # canary-f58a1c09
     names = set(_asked(ops, of_inputs=(*_INPUTS, *_BOTH, "add", "scale")))
     return bytes_per_element * sum(sizes[name] for name in names)
 
 
 def _ledger_numbers(ops, sizes, bytes_per_element):
-    # canary-2cd97fb0
     return sum(sizes[name] for name in set(_asked(ops)))
 
 
 def _ledger_no_gelu(ops, sizes, bytes_per_element):
-    # canary-5c1e90ab
     names = set(_asked(ops, of_inputs=("linear", "layer_norm", *_BOTH)))
     return bytes_per_element * sum(sizes[name] for name in names)
 
 
 def _ledger_gelu_output(ops, sizes, bytes_per_element):
-    # canary-e94d27f6
     names = set(_asked(ops, of_inputs=("linear", "layer_norm", *_BOTH), of_output=(*_OUTPUT, "gelu")))
     return bytes_per_element * sum(sizes[name] for name in names)
 
@@ -111,69 +102,56 @@ def _draw_ledger(rng):
 
 
 def _batch(capacity, params, layers, d, heads, seq, vocab, state=16, pairs=5, logits=12, least=0):
-    # canary-8d3e67f4
     sequence = layers * (34 * seq * d + pairs * heads * seq**2) + logits * seq * vocab
     return max(least, (int(capacity) - state * int(params)) // sequence)
 
 
 def _batch_no_state(*arguments):
-    # canary-a90b4e15
     return _batch(*arguments, state=0)
 
 
 def _batch_no_scores(*arguments):
-    # canary-16f7c2da
     return _batch(*arguments, pairs=0)
 
 
 def _batch_no_logits(*arguments):
-    # canary-e3b85097
     return _batch(*arguments, logits=0)
 
 
 def _batch_one_head(capacity, params, layers, d, heads, seq, vocab):
-    # canary-40ca9d6e
     return _batch(capacity, params, layers, d, 1, seq, vocab)
 
 
 def _batch_one_layer(capacity, params, layers, d, heads, seq, vocab):
-    # canary-b7621f8c
     return _batch(capacity, params, 1, d, heads, seq, vocab)
 
 
 def _batch_no_scores_below_zero(*arguments):
-    # canary-7c19e0d5
     return _batch(*arguments, pairs=0, least=float("-inf"))
 
 
 def _batch_no_logits_below_zero(*arguments):
-    # canary-f2604ab8
     return _batch(*arguments, logits=0, least=float("-inf"))
 
 
 def _batch_one_head_below_zero(capacity, params, layers, d, heads, seq, vocab):
-    # canary-3d95b71e
     return _batch(capacity, params, layers, d, 1, seq, vocab, least=float("-inf"))
 
 
 def _batch_one_layer_below_zero(capacity, params, layers, d, heads, seq, vocab):
-    # canary-a84f60c3
     return _batch(capacity, params, 1, d, heads, seq, vocab, least=float("-inf"))
 
 
 def _batch_rounded_up(*arguments):
-    # canary-5df03a82
     return _batch(*arguments) + 1
 
 
 def _batch_exact(capacity, params, layers, d, heads, seq, vocab):
-    # canary-2b7ac8e3
     sequence = layers * (34 * seq * d + 5 * heads * seq**2) + 12 * seq * vocab
     return (capacity - 16 * params) / sequence
 
 
 def _batch_not_rounded(*arguments):
-    # canary-d8f36015
     return max(0, _batch_exact(*arguments))
 
 
@@ -209,36 +187,30 @@ _BATCH_WRONG = {
 
 
 def _need(layers, checkpoint, block, k):
-    # canary-c81f35e0
     return -(-layers // k) * checkpoint + k * block
 
 
 def _every(layers, checkpoint, block):
-    # canary-37d2ab64
     best = min(range(1, layers + 1), key=lambda k: _need(layers, checkpoint, block, k))
     return [best, _need(layers, checkpoint, block, best)]
 
 
 def _every_root(layers, checkpoint, block):
-    # canary-9b4e08cf
     k = round(layers**0.5)
     return [k, _need(layers, checkpoint, block, k)]
 
 
 def _every_formula(layers, checkpoint, block):
-    # canary-8e05d7c1
     k = max(1, round((layers * checkpoint / block) ** 0.5))
     return [k, _need(layers, checkpoint, block, k)]
 
 
 def _every_formula_down(layers, checkpoint, block):
-    # canary-71fa3b4e
     k = max(1, isqrt(layers * checkpoint // block))
     return [k, _need(layers, checkpoint, block, k)]
 
 
 def _every_neighbours(layers, checkpoint, block):
-    # canary-5ba2e71d
     down = isqrt(layers * checkpoint // block)
     up = down if down**2 * block == layers * checkpoint else down + 1
     beside = [min(layers, max(1, k)) for k in (down, up)]
@@ -247,29 +219,24 @@ def _every_neighbours(layers, checkpoint, block):
 
 
 def _every_last(layers, checkpoint, block):
-    # canary-c60d84f9
     best = min(range(layers, 0, -1), key=lambda k: _need(layers, checkpoint, block, k))
     return [best, _need(layers, checkpoint, block, best)]
 
 
 def _every_one(layers, checkpoint, block):
-    # canary-04f6d7b3
     return [1, _need(layers, checkpoint, block, 1)]
 
 
 def _every_inputs_only(layers, checkpoint, block):
-    # canary-d35c918a
     return [layers, checkpoint]
 
 
 def _every_upside_down(layers, checkpoint, block):
-    # canary-6a8be2f7
     k = min(layers, max(1, isqrt(layers * block // checkpoint)))
     return [k, _need(layers, checkpoint, block, k)]
 
 
 def _every_no_ceiling(layers, checkpoint, block):
-    # canary-f10739dc
     def need(k):
         return layers // k * checkpoint + k * block
 
@@ -292,62 +259,51 @@ def _draw_every(rng):
 
 
 def _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, both=2, held=None):
-    # canary-4e97c05b
     pages = sum(-(-tokens // page) for tokens in lengths)
     held = pages * page if held is None else held
     return both * layers * kv_heads * head_dim * bytes_per_element * held
 
 
 def _kv_as_given(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
-    # canary-a2f81d36
     held = sum(tokens // page * page for tokens in lengths)
     return _kv(layers, heads, heads, head_dim, bytes_per_element, lengths, page, both=1, held=held)
 
 
 def _kv_query_heads(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
-    # canary-7b60e4a9
     return _kv(layers, heads, heads, head_dim, bytes_per_element, lengths, page)
 
 
 def _kv_keys_only(*arguments):
-    # canary-c59d17f2
     return _kv(*arguments, both=1)
 
 
 def _kv_full_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
-    # canary-18e3ba7d
     held = sum(tokens // page * page for tokens in lengths)
     return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=held)
 
 
 def _kv_one_page_more(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
-    # canary-3d62f08e
     held = sum((tokens // page + 1) * page for tokens in lengths)
     return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=held)
 
 
 def _kv_only_heads(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
-    # canary-b5e19c7a
     return _kv_as_given(layers, kv_heads, kv_heads, head_dim, bytes_per_element, lengths, page)
 
 
 def _kv_only_values(*arguments):
-    # canary-94c8d2f7
     return 2 * _kv_as_given(*arguments)
 
 
 def _kv_only_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
-    # canary-0ae7516d
     return _kv(layers, heads, heads, head_dim, bytes_per_element, lengths, page, both=1)
 
 
 def _kv_no_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
-    # canary-e06fc8b4
     return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=sum(lengths))
 
 
 def _kv_shared_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
-    # canary-53a7d92e
     held = -(-sum(lengths) // page) * page
     return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=held)
 

@@ -9,42 +9,34 @@ from course_lib.teaching.checks.check import EXACT, Check
 
 
 def _tile(tile_m, tile_n, bytes_per_element):
-    # canary-adeff7a3
     return 2 * tile_m * tile_n / (bytes_per_element * (tile_m + tile_n))
 
 
 def _tile_one_flop(tile_m, tile_n, bytes_per_element):
-    # canary-c49a812e
     return tile_m * tile_n / (bytes_per_element * (tile_m + tile_n))
 
 
 def _tile_per_number(tile_m, tile_n, bytes_per_element):
-    # canary-781b675f
     return 2 * tile_m * tile_n / (tile_m + tile_n)
 
 
 def _tile_no_reuse(tile_m, tile_n, bytes_per_element):
-    # canary-6d84128c
     return 2 * tile_m * tile_n / (bytes_per_element * 2 * tile_m * tile_n)
 
 
 def _tile_product_of_sides(tile_m, tile_n, bytes_per_element):
-    # canary-a295aae2
     return 2 * tile_m * tile_n / (bytes_per_element * tile_m * tile_n)
 
 
 def _tile_with_result(tile_m, tile_n, bytes_per_element):
-    # canary-5985898b
     return 2 * tile_m * tile_n / (bytes_per_element * (tile_m + tile_n + tile_m * tile_n))
 
 
 def _tile_upside_down(tile_m, tile_n, bytes_per_element):
-    # canary-9e436685
     return bytes_per_element * (tile_m + tile_n) / (2 * tile_m * tile_n)
 
 
 def _tile_two_bytes(tile_m, tile_n, bytes_per_element):
-    # canary-cd5dffa0
     return _tile(tile_m, tile_n, 2)
 
 
@@ -57,52 +49,42 @@ def _draw_tile(rng):
 
 
 def _exact_n(peak, bandwidth, bytes_per_element, matrices=3, flops=2):
-    # canary-2a40becb
     return Fraction(peak) / Fraction(bandwidth) * matrices * bytes_per_element / flops
 
 
 def _smallest(peak, bandwidth, bytes_per_element):
-    # canary-3072e398
     return ceil(_exact_n(peak, bandwidth, bytes_per_element))
 
 
 def _smallest_ridge(peak, bandwidth, bytes_per_element):
-    # canary-58cc8f98
     return ceil(Fraction(peak) / Fraction(bandwidth))
 
 
 def _smallest_one_flop(peak, bandwidth, bytes_per_element):
-    # canary-59ae83ba
     return ceil(_exact_n(peak, bandwidth, bytes_per_element, flops=1))
 
 
 def _smallest_one_byte(peak, bandwidth, bytes_per_element):
-    # canary-9269ab09
     return ceil(_exact_n(peak, bandwidth, 1))
 
 
 def _smallest_no_result(peak, bandwidth, bytes_per_element):
-    # canary-f7d89c11
     return ceil(_exact_n(peak, bandwidth, bytes_per_element, matrices=2))
 
 
 def _smallest_rounded_down(peak, bandwidth, bytes_per_element):
-    # canary-7c2974f8
     return int(_exact_n(peak, bandwidth, bytes_per_element))
 
 
 def _smallest_not_rounded(peak, bandwidth, bytes_per_element):
-    # canary-aed2609d
     return float(_exact_n(peak, bandwidth, bytes_per_element))
 
 
 def _smallest_nearest(peak, bandwidth, bytes_per_element):
-    # canary-0d05704c
     return round(_exact_n(peak, bandwidth, bytes_per_element))
 
 
 def _smallest_one_too_many(peak, bandwidth, bytes_per_element):
-    # canary-8339fab4
     return int(_exact_n(peak, bandwidth, bytes_per_element)) + 1
 
 
@@ -135,7 +117,6 @@ def _draw_smallest(rng, group):
 
 
 def _blocked(a, b, tile, whole_tiles=False, overwrite=False, once=False, results=False):
-    # canary-49f93345
     m, k, n = len(a), len(b), len(b[0])
     c, fetched = [[0] * n for _ in range(m)], 0
     for i in range(0, m, tile):
@@ -154,48 +135,39 @@ def _blocked(a, b, tile, whole_tiles=False, overwrite=False, once=False, results
 
 
 def _blocked_right(a, b, tile):
-    # canary-b75fa319
     return _blocked(a, b, tile)
 
 
 def _blocked_whole_tiles(a, b, tile):
-    # canary-ab919b2d
     return _blocked(a, b, tile, whole_tiles=True)
 
 
 def _blocked_overwrites(a, b, tile):
-    # canary-fa94bab3
     return _blocked(a, b, tile, overwrite=True)
 
 
 def _blocked_once(a, b, tile):
-    # canary-840c297d
     return _blocked(a, b, tile, once=True)
 
 
 def _blocked_results(a, b, tile):
-    # canary-7e5b1a40
     return _blocked(a, b, tile, results=True)
 
 
 def _blocked_no_reuse(a, b, tile):
-    # canary-669f0d26
     return [_blocked(a, b, tile)[0], 2 * len(a) * len(b) * len(b[0])]
 
 
 def _blocked_tile_divides(a, b, tile):
-    # canary-e21ecdfd
     return [_blocked(a, b, tile)[0], 2 * len(a) * len(b) * len(b[0]) // tile]
 
 
 def _blocked_a_kept(a, b, tile):
-    # canary-4c674667
     m, k, n = len(a), len(b), len(b[0])
     return [_blocked(a, b, tile)[0], m * k + k * n * ceil(m / tile)]
 
 
 def _blocked_edges_dropped(a, b, tile):
-    # canary-77e86063
     m, k, n = (size // tile * tile for size in (len(a), len(b), len(b[0])))
     inside, fetched = _blocked([row[:k] for row in a[:m]], [row[:n] for row in b[:k]], tile)
     c = [[0] * len(b[0]) for _ in a]
@@ -205,7 +177,6 @@ def _blocked_edges_dropped(a, b, tile):
 
 
 def _blocked_one_row(a, b, tile):
-    # canary-5e60908d
     c, fetched = _blocked(a, b, tile)
     return [[[sum(column) for column in zip(*c, strict=True)] for _ in c], fetched]
 
@@ -226,23 +197,19 @@ def _draw_blocked(rng):
 
 
 def _transposed(rows):
-    # canary-08f082ac
     return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _product(a, b):
-    # canary-aa77f2cf
     return [[sum(x * y for x, y in zip(row, column, strict=True)) for column in zip(*b, strict=True)] for row in a]
 
 
 def _softmax(row):
-    # canary-5e079bbf
     powers = [exp(value - max(row)) for value in row]
     return [power / sum(powers) for power in powers]
 
 
 def _attend(q, k, v, divisor=None, over_queries=False, softmax=True, after=None):
-    # canary-c749cd21
     heads = []
     for queries, keys, values in zip(q, k, v, strict=True):
         by = sqrt(len(queries[0])) if divisor is None else divisor(len(queries[0]))
@@ -258,55 +225,45 @@ def _attend(q, k, v, divisor=None, over_queries=False, softmax=True, after=None)
 
 
 def _attention(q, k, v):
-    # canary-042cb414
     return _attend(q, k, v)
 
 
 def _attention_unscaled(q, k, v):
-    # canary-f73bef31
     return _attend(q, k, v, divisor=lambda width: 1)
 
 
 def _attention_by_width(q, k, v):
-    # canary-aea6b18c
     return _attend(q, k, v, divisor=lambda width: width)
 
 
 def _attention_by_tokens(q, k, v):
-    # canary-6f9db1e4
     return _attend(q, k, v, divisor=lambda width: sqrt(len(k[0])))
 
 
 def _attention_over_queries(q, k, v):
-    # canary-7742a9df
     return _attend(q, k, v, over_queries=True)
 
 
 def _attention_no_softmax(q, k, v):
-    # canary-42f3bbba
     return _attend(q, k, v, softmax=False)
 
 
 def _attention_swapped(q, k, v):
-    # canary-2408df4f
     return _attend(k, q, v)
 
 
 def _attention_all_heads(q, k, v):
-    # canary-18ac28f0
     merged = [[[value for head in x for value in head[token]] for token in range(len(x[0]))] for x in (q, k, v)]
     result, width = _attend(*([x] for x in merged))[0], len(q[0][0])
     return [[row[head * width : (head + 1) * width] for row in result] for head in range(len(q))]
 
 
 def _attention_scaled_after(q, k, v):
-    # canary-f1955790
     return _attend(q, k, v, divisor=lambda width: 1, after=sqrt)
 
 
 def _attend_by_powers(q, k, v, sums):
     """Powers of the scores over what `sums` makes of all their sums: of (head, query, key) and the sums of the rows."""
-    # canary-0cd1874f
     powers = []
     for queries, keys in zip(q, k, strict=True):
         scores = _product(queries, _transposed(keys))
@@ -319,23 +276,19 @@ def _attend_by_powers(q, k, v, sums):
 
 
 def _attention_over_head(q, k, v):
-    # canary-d1373a9d
     return _attend_by_powers(q, k, v, lambda rows, h, i, j: sum(rows[h]))
 
 
 def _attention_over_all(q, k, v):
-    # canary-d38e75ed
     return _attend_by_powers(q, k, v, lambda rows, h, i, j: sum(sum(row) for row in rows))
 
 
 def _attention_sums_along_keys(q, k, v):
-    # canary-182d99bf
     return _attend_by_powers(q, k, v, lambda rows, h, i, j: rows[h][j])
 
 
 def _attention_sums_broadcast(q, k, v):
     """As numpy broadcasts [heads, queries] against [heads, queries, keys], where it does."""
-    # canary-c84a9352
     return _attend_by_powers(q, k, v, lambda rows, h, i, j: rows[i if len(rows) == len(rows[0]) else h][j])
 
 
@@ -352,7 +305,6 @@ def _draw_attention(rng):
 
 
 def _report(shapes, tile_m, tile_n, multiprocessors, tiles_of=None, waves_of=None, padded=False):
-    # canary-4755c5a2
     report = []
     for m, n in shapes:
         whole = ceil(Fraction(m, tile_m)) * ceil(Fraction(n, tile_n))
@@ -364,12 +316,10 @@ def _report(shapes, tile_m, tile_n, multiprocessors, tiles_of=None, waves_of=Non
 
 
 def _waves(shapes, tile_m, tile_n, multiprocessors):
-    # canary-98f67cb9
     return _report(shapes, tile_m, tile_n, multiprocessors)
 
 
 def _waves_as_given(shapes, tile_m, tile_n, multiprocessors):
-    # canary-546247c6
     return _report(
         shapes,
         tile_m,
@@ -381,24 +331,20 @@ def _waves_as_given(shapes, tile_m, tile_n, multiprocessors):
 
 
 def _waves_one_too_many(shapes, tile_m, tile_n, multiprocessors):
-    # canary-cbf522c4
     return _report(shapes, tile_m, tile_n, multiprocessors, waves_of=lambda tiles: tiles // multiprocessors + 1)
 
 
 def _waves_parts_of_tiles(shapes, tile_m, tile_n, multiprocessors):
-    # canary-2d678e3b
     return _report(
         shapes, tile_m, tile_n, multiprocessors, tiles_of=lambda m, n: Fraction(m, tile_m) * Fraction(n, tile_n)
     )
 
 
 def _waves_tiles_down(shapes, tile_m, tile_n, multiprocessors):
-    # canary-dced11c4
     return _report(shapes, tile_m, tile_n, multiprocessors, tiles_of=lambda m, n: (m // tile_m) * (n // tile_n))
 
 
 def _waves_of_tiles(shapes, tile_m, tile_n, multiprocessors):
-    # canary-ccc7c303
     report = _waves(shapes, tile_m, tile_n, multiprocessors)
     for (m, n), row in zip(shapes, report, strict=True):
         row["useful"] = m * n / (ceil(m / tile_m) * ceil(n / tile_n) * tile_m * tile_n)
@@ -406,12 +352,10 @@ def _waves_of_tiles(shapes, tile_m, tile_n, multiprocessors):
 
 
 def _waves_percent(shapes, tile_m, tile_n, multiprocessors):
-    # canary-7160792e
     return [row | {"useful": 100 * row["useful"]} for row in _waves(shapes, tile_m, tile_n, multiprocessors)]
 
 
 def _waves_padded(shapes, tile_m, tile_n, multiprocessors):
-    # canary-ee1a6f6b
     return _report(shapes, tile_m, tile_n, multiprocessors, padded=True)
 
 

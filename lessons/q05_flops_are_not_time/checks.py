@@ -9,27 +9,22 @@ from course_lib.teaching.checks.check import EXACT, Check
 
 
 def _intensity(m, k, n, bytes_per_element):
-    # canary-a2b72e9d
     return 2 * m * k * n / (bytes_per_element * (m * k + k * n + m * n))
 
 
 def _intensity_one_flop(m, k, n, bytes_per_element):
-    # canary-d2b022df
     return m * k * n / (bytes_per_element * (m * k + k * n + m * n))
 
 
 def _intensity_no_output(m, k, n, bytes_per_element):
-    # canary-d9eee545
     return 2 * m * k * n / (bytes_per_element * (m * k + k * n))
 
 
 def _intensity_per_element(m, k, n, bytes_per_element):
-    # canary-664a6680
     return 2 * m * k * n / (m * k + k * n + m * n)
 
 
 def _intensity_upside_down(m, k, n, bytes_per_element):
-    # canary-955ac793
     return bytes_per_element * (m * k + k * n + m * n) / (2 * m * k * n)
 
 
@@ -42,53 +37,44 @@ def _draw_intensity(rng):
 
 def _rows(k, n, bytes_per_element, peak, bandwidth, flops_per_multiply_add=2):
     """Exact number of rows at which the layer's intensity equals the ridge point; None where it never does."""
-    # canary-c14fb355
     ridge = Fraction(peak) / Fraction(bandwidth) * bytes_per_element
     room = flops_per_multiply_add * k * n - ridge * (k + n)
     return ridge * k * n / room if room > 0 else None
 
 
 def _smallest_batch(layers, bytes_per_element, peak, bandwidth):
-    # canary-d8c5b85c
     exact = [_rows(k, n, bytes_per_element, peak, bandwidth) for k, n in layers]
     return [None if rows is None else ceil(rows) for rows in exact]
 
 
 def _batch_is_ridge(layers, bytes_per_element, peak, bandwidth):
-    # canary-42511ea1
     return [ceil(Fraction(peak) / Fraction(bandwidth)) for _ in layers]
 
 
 def _batch_weights_only(layers, bytes_per_element, peak, bandwidth):
-    # canary-7d69c0c0
     return [ceil(Fraction(peak) / Fraction(bandwidth) * bytes_per_element / 2) for _ in layers]
 
 
 def _batch_without_two(layers, bytes_per_element, peak, bandwidth):
-    # canary-ceea3fdd
     exact = [_rows(k, n, bytes_per_element, peak, bandwidth, flops_per_multiply_add=1) for k, n in layers]
     return [None if rows is None else ceil(rows) for rows in exact]
 
 
 def _batch_rounded_down(layers, bytes_per_element, peak, bandwidth):
-    # canary-651b76fa
     exact = [_rows(k, n, bytes_per_element, peak, bandwidth) for k, n in layers]
     return [None if rows is None else int(rows) for rows in exact]
 
 
 def _batch_no_ceiling(layers, bytes_per_element, peak, bandwidth):
-    # canary-f2e1fd39
     ridge = Fraction(peak) / Fraction(bandwidth) * bytes_per_element
     return [ceil(ridge * k * n / (2 * k * n - ridge * (k + n))) for k, n in layers]
 
 
 def _batch_minus_one(layers, bytes_per_element, peak, bandwidth):
-    # canary-5be07a94
     return [-1 if rows is None else rows for rows in _smallest_batch(layers, bytes_per_element, peak, bandwidth)]
 
 
 def _batch_no_output(layers, bytes_per_element, peak, bandwidth):
-    # canary-91c3d6e8
     ridge = Fraction(peak) / Fraction(bandwidth) * bytes_per_element
     rooms = [2 * k * n - ridge * k for k, n in layers]
     return [ceil(ridge * k * n / room) if room > 0 else None for (k, n), room in zip(layers, rooms, strict=True)]
@@ -115,7 +101,6 @@ _SIZE = {"fp32": 4, "bf16": 2}
 
 def _times(ops, profile, streams=3, peak_of=None, flops_per_add=1, output=1, sizes=_SIZE):
     """(arithmetic, memory) seconds of each operation."""
-    # canary-12c52073
     for op, shape, dtype in ops:
         if op == "matmul":
             m, k, n = shape
@@ -127,70 +112,57 @@ def _times(ops, profile, streams=3, peak_of=None, flops_per_add=1, output=1, siz
 
 
 def _predict(ops, profile):
-    # canary-3a6ee9e2
     return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile))
 
 
 def _predict_flops_only(ops, profile):
-    # canary-9c02b7a4
     return sum(profile["call_overhead"] + arithmetic for arithmetic, _ in _times(ops, profile))
 
 
 def _predict_bytes_only(ops, profile):
-    # canary-28477bcb
     return sum(profile["call_overhead"] + memory for _, memory in _times(ops, profile))
 
 
 def _predict_sum(ops, profile):
-    # canary-4bbe1a84
     return sum(profile["call_overhead"] + sum(pair) for pair in _times(ops, profile))
 
 
 def _predict_max_of_sums(ops, profile):
-    # canary-482eb60e
     arithmetic, memory = zip(*_times(ops, profile), strict=True)
     return len(ops) * profile["call_overhead"] + max(sum(arithmetic), sum(memory))
 
 
 def _predict_no_overhead(ops, profile):
-    # canary-b0db7247
     return sum(max(pair) for pair in _times(ops, profile))
 
 
 def _predict_one_overhead(ops, profile):
-    # canary-028c9133
     return profile["call_overhead"] + sum(max(pair) for pair in _times(ops, profile))
 
 
 def _predict_fp32_peak(ops, profile):
-    # canary-2898125d
     return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile, peak_of="fp32"))
 
 
 def _predict_two_streams(ops, profile):
-    # canary-66159fdc
     return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile, streams=2))
 
 
 def _predict_two_flops_an_addition(ops, profile):
-    # canary-0d7e4bf3
     return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile, flops_per_add=2))
 
 
 def _predict_no_output(ops, profile):
-    # canary-c8826a15
     return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile, output=0))
 
 
 def _predict_fp32_bytes(ops, profile):
-    # canary-37f9e04c
     sizes = {"fp32": 4, "bf16": 4}
     return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile, sizes=sizes))
 
 
 def _predict_by_rows(ops, profile):
     """Arithmetic for products of several rows, memory for the rest."""
-    # canary-e46b1d92
     several = [op == "matmul" and shape[0] > 1 for op, shape, _ in ops]
     pairs = zip(several, _times(ops, profile), strict=True)
     return sum(profile["call_overhead"] + (pair[0] if rows else pair[1]) for rows, pair in pairs)
@@ -227,37 +199,31 @@ def _draw_predict(rng):
 
 
 def _report(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
-    # canary-e5bce499
     moved = 2 * rows * cols * bytes_per_element
     return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 1e9)}
 
 
 def _report_as_given(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
-    # canary-46713278
     moved = 8 * rows * cols * bytes_per_element
     return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 2**30)}
 
 
 def _report_bytes_repaired(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
-    # canary-ee520909
     moved = 2 * rows * cols * bytes_per_element
     return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 2**30)}
 
 
 def _report_unit_repaired(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
-    # canary-078bebdd
     moved = 8 * rows * cols * bytes_per_element
     return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 1e9)}
 
 
 def _report_read_only(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
-    # canary-5d709a01
     moved = rows * cols * bytes_per_element
     return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 1e9)}
 
 
 def _report_written_once(rows, cols, bytes_per_element, seconds, bandwidth_gb_per_s):
-    # canary-62a5f8d0
     moved = 5 * rows * cols * bytes_per_element
     return {"bytes": moved, "share": moved / seconds / (bandwidth_gb_per_s * 1e9)}
 

@@ -7,74 +7,61 @@ from course_lib.teaching.checks.check import EXACT, Check
 
 def _parts(layers, d_model, vocab, seq):
     """FLOP of a token forward: (weights of the layers, pairs of tokens, head)."""
-    # canary-3d90c1f7
     return layers * 24 * d_model**2, layers * 4 * seq * d_model, 2 * d_model * vocab
 
 
 def _utilisation(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
-    # canary-a81b54e2
     return 3 * sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / (devices * peak)
 
 
 def _forward_only(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
-    # canary-0c6f7d35
     return sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / (devices * peak)
 
 
 def _no_pairs(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
-    # canary-b72e8a14
     weights, _, head = _parts(layers, d_model, vocab, seq)
     return 3 * (weights + head) * tokens_per_second / (devices * peak)
 
 
 def _no_head(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
-    # canary-58d1f06b
     weights, pairs, _ = _parts(layers, d_model, vocab, seq)
     return 3 * (weights + pairs) * tokens_per_second / (devices * peak)
 
 
 def _recomputed(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
-    # canary-e94a03bc
     return 4 * sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / (devices * peak)
 
 
 def _one_device(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
-    # canary-17c5be80
     return 3 * sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / peak
 
 
 def _multiply_adds(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
-    # canary-6fa20d49
     return 1.5 * sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / (devices * peak)
 
 
 def _two_thirds(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
-    # canary-9be3477a
     return 2 * sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / (devices * peak)
 
 
 def _positions_counted(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
     """6N + 12·L·n·d with all of N: the embedding of the positions too."""
-    # canary-a46e1d08
     parameters = layers * 12 * d_model**2 + (vocab + seq) * d_model
     return (6 * parameters + 12 * layers * seq * d_model) * tokens_per_second / (devices * peak)
 
 
 def _all_parameters(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
     """6N + 12·L·n·d with positions, norms and biases: what is often quoted as 860 MFLOP for GPT-2 small."""
-    # canary-0b7fe25a
     parameters = layers * (12 * d_model**2 + 13 * d_model) + (vocab + seq + 2) * d_model
     return (6 * parameters + 12 * layers * seq * d_model) * tokens_per_second / (devices * peak)
 
 
 def _both_tables(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
-    # canary-f3c8146e
     weights, pairs, head = _parts(layers, d_model, vocab, seq)
     return 3 * (weights + pairs + 2 * head) * tokens_per_second / (devices * peak)
 
 
 def _causal(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
-    # canary-5f90c2b7
     weights, pairs, head = _parts(layers, d_model, vocab, seq)
     return 3 * (weights + pairs / 2 + head) * tokens_per_second / (devices * peak)
 
@@ -92,74 +79,60 @@ def _draw_utilisation(rng):
 
 
 def _token(layers, d_model, vocab, seq):
-    # canary-4c7e19ab
     return sum(_parts(layers, d_model, vocab, seq))
 
 
 def _token_as_given(layers, d_model, vocab, seq):
-    # canary-d30b862f
     return layers * (13 * d_model**2 + 4 * d_model) + 2 * d_model * vocab
 
 
 def _token_only_doubled(layers, d_model, vocab, seq):
-    # canary-85f4ac1e
     return 2 * _token_as_given(layers, d_model, vocab, seq)
 
 
 def _token_one_embedding_doubled(layers, d_model, vocab, seq):
-    # canary-2a96d7c3
     return layers * 26 * d_model**2 + 2 * d_model * vocab
 
 
 def _token_no_pairs(layers, d_model, vocab, seq):
-    # canary-e41d7b90
     weights, _, head = _parts(layers, d_model, vocab, seq)
     return weights + head
 
 
 def _token_given_no_lookup(layers, d_model, vocab, seq):
-    # canary-6c05a3f8
     return _token_as_given(layers, d_model, vocab, seq) - d_model * vocab
 
 
 def _token_given_layers_only(layers, d_model, vocab, seq):
-    # canary-24b9fd17
     return _token_as_given(layers, d_model, vocab, seq) - 2 * d_model * vocab
 
 
 def _token_multiply_adds(layers, d_model, vocab, seq):
-    # canary-f1830b6d
     return _token(layers, d_model, vocab, seq) // 2
 
 
 def _token_no_values(layers, d_model, vocab, seq):
-    # canary-7045e9d2
     weights, pairs, head = _parts(layers, d_model, vocab, seq)
     return weights + pairs // 2 + head
 
 
 def _token_embedding(layers, d_model, vocab, seq):
-    # canary-b5c21f98
     return _token(layers, d_model, vocab, seq) + 2 * d_model * vocab
 
 
 def _token_lookup_kept(layers, d_model, vocab, seq):
-    # canary-c8d6703e
     return _token(layers, d_model, vocab, seq) + d_model * vocab
 
 
 def _token_extras(layers, d_model, vocab, seq):
-    # canary-39ea5b07
     return _token(layers, d_model, vocab, seq) + layers * 4 * d_model
 
 
 def _token_sequence(layers, d_model, vocab, seq):
-    # canary-0e72f4d9
     return seq * _token(layers, d_model, vocab, seq)
 
 
 def _token_no_head(layers, d_model, vocab, seq):
-    # canary-93bd08c5
     return _token(layers, d_model, vocab, seq) - 2 * d_model * vocab
 
 
@@ -172,61 +145,51 @@ def _draw_token(rng):
 
 
 def _block(tokens, d_model, heads, kv_heads, head_dim, d_ff, matrices=3, two=2):
-    # canary-61f0d8b4
     queries, keys = heads * head_dim, kv_heads * head_dim
     attention = two * tokens * d_model * (2 * queries + 2 * keys) + 2 * two * tokens * tokens * queries
     return {"attention": attention, "mlp": two * matrices * tokens * d_model * d_ff}
 
 
 def _block_two_matrices(tokens, d_model, heads, kv_heads, head_dim, d_ff):
-    # canary-ad3597e0
     return _block(tokens, d_model, heads, kv_heads, head_dim, d_ff, matrices=2)
 
 
 def _block_multiply_adds(tokens, d_model, heads, kv_heads, head_dim, d_ff):
-    # canary-2f8c460b
     return _block(tokens, d_model, heads, kv_heads, head_dim, d_ff, two=1)
 
 
 def _block_all_heads(tokens, d_model, heads, kv_heads, head_dim, d_ff):
-    # canary-7d9a13ce
     return _block(tokens, d_model, heads, heads, head_dim, d_ff)
 
 
 def _block_pairs_grouped(tokens, d_model, heads, kv_heads, head_dim, d_ff):
-    # canary-e60284f5
     whole = _block(tokens, d_model, heads, kv_heads, head_dim, d_ff)
     fewer = 4 * tokens * tokens * (heads - kv_heads) * head_dim
     return whole | {"attention": whole["attention"] - fewer}
 
 
 def _block_no_values(tokens, d_model, heads, kv_heads, head_dim, d_ff):
-    # canary-54b7ea19
     whole = _block(tokens, d_model, heads, kv_heads, head_dim, d_ff)
     return whole | {"attention": whole["attention"] - 2 * tokens * tokens * heads * head_dim}
 
 
 def _block_no_output(tokens, d_model, heads, kv_heads, head_dim, d_ff):
-    # canary-c17f63d8
     whole = _block(tokens, d_model, heads, kv_heads, head_dim, d_ff)
     return whole | {"attention": whole["attention"] - 2 * tokens * d_model * heads * head_dim}
 
 
 def _block_one_narrow(tokens, d_model, heads, kv_heads, head_dim, d_ff):
-    # canary-9fd2e706
     whole = _block(tokens, d_model, heads, kv_heads, head_dim, d_ff)
     return whole | {"attention": whole["attention"] - 2 * tokens * d_model * kv_heads * head_dim}
 
 
 def _block_width_of_model(tokens, d_model, heads, kv_heads, head_dim, d_ff):
-    # canary-80e5d29a
     keys = kv_heads * head_dim
     attention = 2 * tokens * d_model * (2 * d_model + 2 * keys) + 4 * tokens * tokens * d_model
     return {"attention": attention, "mlp": 6 * tokens * d_model * d_ff}
 
 
 def _block_a_token(tokens, d_model, heads, kv_heads, head_dim, d_ff):
-    # canary-1b4cf736
     return {part: flop // tokens for part, flop in _block(tokens, d_model, heads, kv_heads, head_dim, d_ff).items()}
 
 
@@ -242,7 +205,6 @@ def _draw_block(rng):
 
 
 def _count(ops, two=2, biases=False, batches=True, groups=True, unknown=True, known=("embedding",), once=True):
-    # canary-f7a2910d
     total, names = 0, []
     for op in ops:
         if op["op"] == "linear":
@@ -260,32 +222,26 @@ def _count(ops, two=2, biases=False, batches=True, groups=True, unknown=True, kn
 
 
 def _count_right(ops):
-    # canary-46d80ec3
     return _count(ops)
 
 
 def _count_as_given(ops):
-    # canary-be195f72
     return _count(ops, two=1, batches=False, groups=False, unknown=False)
 
 
 def _count_linear_once(ops):
-    # canary-05c3a8d6
     return _count(ops, two=1)
 
 
 def _count_one_batch(ops):
-    # canary-9a61e74f
     return _count(ops, batches=False)
 
 
 def _count_no_groups(ops):
-    # canary-d2f70b58
     return _count(ops, groups=False)
 
 
 def _count_group_squared(ops):
-    # canary-6e3b94c1
     less = 0
     for op in ops:
         if op["op"] == "conv":
@@ -297,33 +253,27 @@ def _count_group_squared(ops):
 
 
 def _count_silent(ops):
-    # canary-37fc20ea
     return _count(ops, unknown=False)
 
 
 def _count_embedding_unknown(ops):
-    # canary-8b0d5c94
     return _count(ops, known=())
 
 
 def _count_biases(ops):
-    # canary-c4e91a7d
     return _count(ops, biases=True)
 
 
 def _count_twice_named(ops):
-    # canary-720fd6b3
     return _count(ops, once=False)
 
 
 def _count_unsorted(ops):
-    # canary-b6180ce5
     whole = _count(ops)
     return whole | {"unknown": whole["unknown"][::-1]}
 
 
 def _count_square_kernel(ops):
-    # canary-53ea92d4
     square = [op | {"kernel": [op["kernel"][0]] * 2} if op["op"] == "conv" else op for op in ops]
     return _count(square)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from course_lib import experiments
 from course_lib.accounting import economics, flops, hardware, inference, models, roofline
 from course_lib.accounting.hardware import multiprocessors
-from course_lib.experiments.measurements import waterfall
 from course_lib.teaching.cards.verdict import Verdict
+from course_lib.units.q06_why_count_flops import waterfall
 
 A100 = "a100-40-sxm"
 GPT2 = models.load("gpt2")

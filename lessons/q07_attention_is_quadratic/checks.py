@@ -10,42 +10,34 @@ from course_lib.teaching.checks.check import EXACT, Check
 
 
 def _causal(batch, heads, tokens, width):
-    # canary-bf082eb4
     return [4 * batch * heads * width * pairs for pairs in (tokens**2, tokens * (tokens + 1) // 2)]
 
 
 def _causal_scores_only(batch, heads, tokens, width):
-    # canary-042b4432
     return [2 * batch * heads * width * pairs for pairs in (tokens**2, tokens * (tokens + 1) // 2)]
 
 
 def _causal_one_flop(batch, heads, tokens, width):
-    # canary-05483be2
     return [batch * heads * width * pairs for pairs in (tokens**2, tokens * (tokens + 1) // 2)]
 
 
 def _causal_one_head(batch, heads, tokens, width):
-    # canary-8eca195f
     return [4 * batch * width * pairs for pairs in (tokens**2, tokens * (tokens + 1) // 2)]
 
 
 def _causal_half(batch, heads, tokens, width):
-    # canary-d068f185
     return [4 * batch * heads * width * tokens**2, 2 * batch * heads * width * tokens**2]
 
 
 def _causal_not_itself(batch, heads, tokens, width):
-    # canary-bc65ce93
     return [4 * batch * heads * width * pairs for pairs in (tokens**2, tokens * (tokens - 1) // 2)]
 
 
 def _causal_no_gain(batch, heads, tokens, width):
-    # canary-02390dfb
     return [4 * batch * heads * width * tokens**2] * 2
 
 
 def _causal_count_of_pairs(batch, heads, tokens, width):
-    # canary-93660bc8
     return [batch * heads * pairs for pairs in (tokens**2, tokens * (tokens + 1) // 2)]
 
 
@@ -58,93 +50,76 @@ def _draw_causal(rng):
 
 def _half_of(token, pair):
     """Smallest whole n with n·pair ≥ token, and with (n + 1)/2·pair ≥ token."""
-    # canary-b9cbccdd
     return [-(-token // pair), -(-2 * token // pair) - 1]
 
 
 def _token(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-b074ce1a
     layer = d_model * (d_model + 2 * key_width) + d_model**2 + mlp_matrices * d_model * d_ff
     return 2 * (layers * layer + d_model * vocab)
 
 
 def _half(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-8bcb5854
     return _half_of(_token(layers, d_model, key_width, d_ff, mlp_matrices, vocab), 4 * layers * d_model)
 
 
 def _half_no_head(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-41f1d68d
     return _half_of(_token(layers, d_model, key_width, d_ff, mlp_matrices, 0), 4 * layers * d_model)
 
 
 def _half_all_keys(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-a10909ae
     return _half_of(_token(layers, d_model, d_model, d_ff, mlp_matrices, vocab), 4 * layers * d_model)
 
 
 def _half_no_gate(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-427b2e9c
     return _half_of(_token(layers, d_model, key_width, d_ff, 2, vocab), 4 * layers * d_model)
 
 
 def _half_scores_only(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-a4f8a46e
     return _half_of(_token(layers, d_model, key_width, d_ff, mlp_matrices, vocab), 2 * layers * d_model)
 
 
 def _half_six(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-e7f2a4e9
     return [6 * d_model, 12 * d_model - 1]
 
 
 def _half_two(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-cffdfb7f
     return [2 * d_model, 4 * d_model - 1]
 
 
 def _half_eight(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-b78b2260
     return [8 * d_model, 16 * d_model - 1]
 
 
 def _half_no_output(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-0b24d15d
     token = _token(layers, d_model, key_width, d_ff, mlp_matrices, vocab) - 2 * layers * d_model**2
     return _half_of(token, 4 * layers * d_model)
 
 
 def _half_keys_in_pair(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-16257427
     return _half_of(_token(layers, d_model, key_width, d_ff, mlp_matrices, vocab), 2 * layers * (d_model + key_width))
 
 
 def _half_floor(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-96a0d16f
     token, pair = _token(layers, d_model, key_width, d_ff, mlp_matrices, vocab), 4 * layers * d_model
     return [token // pair, 2 * token // pair - 1]
 
 
 def _half_no_causal(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-e6ebd380
     return [_half(layers, d_model, key_width, d_ff, mlp_matrices, vocab)[0]] * 2
 
 
 def _half_doubled(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-57dfd279
     everything = _half(layers, d_model, key_width, d_ff, mlp_matrices, vocab)[0]
     return [everything, 2 * everything]
 
 
 def _half_of_the_square(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
     """n²/2 for the pairs of a causal mask, rounded up by itself."""
-    # canary-7aa54f7d
     token, pair = _token(layers, d_model, key_width, d_ff, mlp_matrices, vocab), 4 * layers * d_model
     return [-(-token // pair), -(-2 * token // pair)]
 
 
 def _half_one_flop_a_weight(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
-    # canary-0d16bedc
     return _half_of(_token(layers, d_model, key_width, d_ff, mlp_matrices, vocab) // 2, 4 * layers * d_model)
 
 
@@ -165,7 +140,6 @@ def _draw_half(rng):
 
 
 def _online(pieces):
-    # canary-fbc3accb
     scores = [score for piece in pieces for score in piece[0]]
     values = [value for piece in pieces for value in piece[1]]
     weights = [math.exp(score - max(scores)) for score in scores]
@@ -174,7 +148,6 @@ def _online(pieces):
 
 def _running(pieces, of_total, of_result):
     """The running form with its two rescalings, as functions of the old and the new maximum."""
-    # canary-3b2df9b9
     biggest, total, result = -math.inf, 0.0, 0.0
     for scores, values in pieces:
         new = max(biggest, *scores)
@@ -186,52 +159,42 @@ def _running(pieces, of_total, of_result):
 
 
 def _right_factor(old, new):
-    # canary-512c82ef
     return math.exp(old - new)
 
 
 def _no_factor(old, new):
-    # canary-3a6715a3
     return 1.0
 
 
 def _inverted_factor(old, new):
-    # canary-e6264c14
     return math.exp(min(new - old, 700)) if old > -math.inf else 0.0
 
 
 def _online_inverted(pieces):
-    # canary-fee3ad99
     return _running(pieces, _inverted_factor, _inverted_factor)
 
 
 def _online_no_rescale(pieces):
-    # canary-6d726c21
     return _running(pieces, _no_factor, _no_factor)
 
 
 def _online_sum_only(pieces):
-    # canary-3e97b1ca
     return _running(pieces, _right_factor, _no_factor)
 
 
 def _online_result_only(pieces):
-    # canary-b8a6208c
     return _running(pieces, _no_factor, _right_factor)
 
 
 def _online_mean_of_pieces(pieces):
-    # canary-f3cff62a
     return sum(_online([piece]) for piece in pieces) / len(pieces)
 
 
 def _online_last_piece(pieces):
-    # canary-dfa82e16
     return _online(pieces[-1:])
 
 
 def _online_no_division(pieces):
-    # canary-a31cb35f
     scores = [score for piece in pieces for score in piece[0]]
     weights = [math.exp(score - max(scores)) for score in scores]
     return sum(w * v for w, v in zip(weights, (v for piece in pieces for v in piece[1]), strict=True))
@@ -254,87 +217,71 @@ def _draw_online(rng):
 
 
 def _weights(q, k, power=0.5):
-    # canary-7ad7afca
     scores = q @ k.T / q.shape[1] ** power
     weights = np.exp(scores - scores.max(1, keepdims=True))
     return weights / weights.sum(1, keepdims=True)
 
 
 def _moved(q, block):
-    # canary-75eedcfb
     return 2 * q.size + 2 * q.size * math.ceil(len(q) / block)
 
 
 def _blocked(q, k, v, block):
-    # canary-ba59d294
     return {"result": _weights(q, k) @ v, "moved": _moved(q, block)}
 
 
 def _blocked_all_each_time(q, k, v, block):
-    # canary-29b585dc
     return {"result": _weights(q, k) @ v, "moved": 2 * q.size * math.ceil(len(q) / block) * 2}
 
 
 def _blocked_keys_and_queries(q, k, v, block):
-    # canary-12a35743
     return {"result": _weights(q, k) @ v, "moved": q.size + q.size * math.ceil(len(q) / block)}
 
 
 def _blocked_whole_blocks(q, k, v, block):
-    # canary-c87a4013
     return {"result": _weights(q, k) @ v, "moved": 2 * q.size + 2 * q.size * (len(q) // block)}
 
 
 def _blocked_unscaled(q, k, v, block):
-    # canary-26e09418
     return {"result": _weights(q, k, power=0) @ v, "moved": _moved(q, block)}
 
 
 def _blocked_scaled_by_d(q, k, v, block):
-    # canary-d9d15b7e
     return {"result": _weights(q, k, power=1) @ v, "moved": _moved(q, block)}
 
 
 def _blocked_keys_once(q, k, v, block):
-    # canary-67807dbb
     return {"result": _weights(q, k) @ v, "moved": 4 * q.size}
 
 
 def _blocked_no_values(q, k, v, block):
-    # canary-1e60acf9
     return {"result": _weights(q, k) @ v, "moved": 2 * q.size + q.size * math.ceil(len(q) / block)}
 
 
 def _blocked_with_scores(q, k, v, block):
-    # canary-1622d7ed
     return {"result": _weights(q, k) @ v, "moved": _moved(q, block) + 2 * len(q) ** 2}
 
 
 def _blocked_no_result(q, k, v, block):
-    # canary-43004994
     return {"result": _weights(q, k) @ v, "moved": _moved(q, block) - q.size}
 
 
 def _blocked_bytes(q, k, v, block):
-    # canary-e1868eb7
     return {"result": _weights(q, k) @ v, "moved": 8 * _moved(q, block)}
 
 
 def _blocked_rows(q, k, v, block):
-    # canary-44330e52
     return {"result": _weights(q, k) @ v, "moved": _moved(q, block) // q.shape[1]}
 
 
 def _blocked_by_piece(q, k, v, block):
     """Each block of keys gets a softmax of its own, and their results are averaged."""
-    # canary-f8adf487
     parts = [_weights(q, k[i : i + block]) @ v[i : i + block] for i in range(0, len(k), block)]
     return {"result": sum(parts) / len(parts), "moved": _moved(q, block)}
 
 
 def _blocked_running(q, k, v, block, factor):
     """The running form with its rescaling, as a function of the old and the new maximum."""
-    # canary-ba987711
     scores = q @ k.T / math.sqrt(q.shape[1])
     biggest, total, result = np.full((len(q), 1), -np.inf), 0.0, 0.0
     for i in range(0, len(k), block):
@@ -346,12 +293,10 @@ def _blocked_running(q, k, v, block, factor):
 
 
 def _blocked_no_rescale(q, k, v, block):
-    # canary-3dec4eea
     return _blocked_running(q, k, v, block, lambda old, new: 1.0)
 
 
 def _blocked_inverted(q, k, v, block):
-    # canary-5bffcde9
     return _blocked_running(
         q, k, v, block, lambda old, new: np.where(old > -np.inf, np.exp(np.minimum(new - old, 300)), 0)
     )
@@ -397,34 +342,28 @@ def _public_blocked(n, d, block, large=False):
 
 
 def _steps(rows, scores):
-    # canary-c9b939dc
     return {"scores": 2 * rows + scores, "softmax": 2 * scores, "values": scores + 2 * rows}
 
 
 def _bytes(batch, heads, tokens, width, bytes_per_number):
-    # canary-52e002ae
     each = batch * heads * tokens * bytes_per_number
     return _steps(each * width, each * tokens)
 
 
 def _bytes_as_given(batch, heads, tokens, width, bytes_per_number):
-    # canary-03add8ae
     return _steps(batch * heads * tokens * width * bytes_per_number, batch * tokens * tokens)
 
 
 def _bytes_heads_left(batch, heads, tokens, width, bytes_per_number):
-    # canary-5c15fe86
     rows = batch * heads * tokens * width * bytes_per_number
     return _steps(rows, batch * tokens * tokens * bytes_per_number)
 
 
 def _bytes_size_left(batch, heads, tokens, width, bytes_per_number):
-    # canary-e27b8460
     return _steps(batch * heads * tokens * width * bytes_per_number, batch * heads * tokens * tokens)
 
 
 def _bytes_softmax_once(batch, heads, tokens, width, bytes_per_number):
-    # canary-71804b4d
     right = _bytes(batch, heads, tokens, width, bytes_per_number)
     return right | {"softmax": right["softmax"] // 2}
 

@@ -6,27 +6,22 @@ from course_lib.teaching.checks.check import EXACT, Check
 
 
 def _saving(inputs, outputs, kernel):
-    # canary-33afa189
     return 1 / (1 / outputs + 1 / kernel**2)
 
 
 def _saving_depthwise_only(inputs, outputs, kernel):
-    # canary-c5b3d8ee
     return outputs
 
 
 def _saving_pointwise_only(inputs, outputs, kernel):
-    # canary-470d29e8
     return kernel**2
 
 
 def _saving_upside_down(inputs, outputs, kernel):
-    # canary-a91fb273
     return 1 / outputs + 1 / kernel**2
 
 
 def _saving_wide_depthwise(inputs, outputs, kernel):
-    # canary-fc6ad67d
     return inputs * outputs * kernel**2 / (outputs * kernel**2 + inputs * outputs)
 
 
@@ -39,7 +34,6 @@ def _draw_saving(rng):
 
 
 def _resnet(blocks, side):
-    # canary-3decebbc
     from course_lib.accounting import flops
     from course_lib.accounting.convnet import resnet
 
@@ -48,7 +42,6 @@ def _resnet(blocks, side):
 
 def _walk(blocks, side, shortcut=True, first_stride=False, stem=True, head=True, halving=True):
     """The network step by step, with a fault where one is asked for; first_stride: the 1×1 convolution has the stride."""
-    # canary-b9879cec
     total = 2 * 3 * 64 * 49 * (side // 2) ** 2 if stem else 0
     channels, here = 64, side // 4
     for stage, count in enumerate(blocks):
@@ -64,37 +57,30 @@ def _walk(blocks, side, shortcut=True, first_stride=False, stem=True, head=True,
 
 
 def _resnet_macs(blocks, side):
-    # canary-63bbaf0a
     return _walk(blocks, side) // 2
 
 
 def _resnet_no_shortcut(blocks, side):
-    # canary-5b711122
     return _walk(blocks, side, shortcut=False)
 
 
 def _resnet_no_first_shortcut(blocks, side):
-    # canary-c2d96e05
     return _walk(blocks, side) - 2 * 64 * 256 * (side // 4) ** 2
 
 
 def _resnet_first_stride(blocks, side):
-    # canary-5450f290
     return _walk(blocks, side, first_stride=True)
 
 
 def _resnet_no_head(blocks, side):
-    # canary-c7b61647
     return _walk(blocks, side, head=False)
 
 
 def _resnet_no_stem(blocks, side):
-    # canary-537034ec
     return _walk(blocks, side, stem=False)
 
 
 def _resnet_same_size(blocks, side):
-    # canary-4f2d0e8e
     return _walk(blocks, side, halving=False)
 
 
@@ -106,7 +92,6 @@ def _draw_resnet(rng):
 
 
 def _cost(layers, width, patch, side, tokens=None, pairs=4, rest=24, embedding=2):
-    # canary-3446a84f
     patches = (side // patch) ** 2
     tokens = patches + 1 if tokens is None else tokens
     inside = layers * (rest * tokens * width**2 + pairs * tokens**2 * width)
@@ -115,39 +100,32 @@ def _cost(layers, width, patch, side, tokens=None, pairs=4, rest=24, embedding=2
 
 def _first_side(layers, width, patch, flops_per_pixel, *, extra=0, **faults):
     """extra: FLOPs that are counted once and should not be."""
-    # canary-39f8854d
     sides = range(-(-224 // patch) * patch, 4097, patch)
     costs = ((side, extra + _cost(layers, width, patch, side, **faults)) for side in sides)
     return next((side for side, cost in costs if cost > flops_per_pixel * side**2), None)
 
 
 def _overtake(layers, width, patch, flops_per_pixel):
-    # canary-59d7ca58
     return _first_side(layers, width, patch, flops_per_pixel)
 
 
 def _overtake_no_pairs(layers, width, patch, flops_per_pixel):
-    # canary-b8f47dae
     return _first_side(layers, width, patch, flops_per_pixel, pairs=0)
 
 
 def _overtake_half_pairs(layers, width, patch, flops_per_pixel):
-    # canary-9701cfe9
     return _first_side(layers, width, patch, flops_per_pixel, pairs=2)
 
 
 def _overtake_no_mlp(layers, width, patch, flops_per_pixel):
-    # canary-0843066f
     return _first_side(layers, width, patch, flops_per_pixel, rest=8)
 
 
 def _overtake_macs(layers, width, patch, flops_per_pixel):
-    # canary-c6192264
     return _first_side(layers, width, patch, flops_per_pixel, pairs=2, rest=12, embedding=1)
 
 
 def _overtake_no_class_token(layers, width, patch, flops_per_pixel):
-    # canary-5e1b70c4
     def cost(side):
         return _cost(layers, width, patch, side, tokens=(side // patch) ** 2)
 
@@ -156,38 +134,31 @@ def _overtake_no_class_token(layers, width, patch, flops_per_pixel):
 
 
 def _overtake_embedding_macs(layers, width, patch, flops_per_pixel):
-    # canary-a40c9d62
     return _first_side(layers, width, patch, flops_per_pixel, embedding=1)
 
 
 def _overtake_no_embedding(layers, width, patch, flops_per_pixel):
-    # canary-17f3e8bb
     return _first_side(layers, width, patch, flops_per_pixel, embedding=0)
 
 
 def _overtake_one_below(layers, width, patch, flops_per_pixel):
-    # canary-42dca0fe
     side = _first_side(layers, width, patch, flops_per_pixel)
     return side if side is None else side - patch
 
 
 def _overtake_at_equal(layers, width, patch, flops_per_pixel):
-    # canary-6b1de07a
     return _first_side(layers, width, patch, flops_per_pixel, extra=1)
 
 
 def _overtake_embedded_class_token(layers, width, patch, flops_per_pixel):
-    # canary-d83f52c4
     return _first_side(layers, width, patch, flops_per_pixel, extra=6 * patch**2 * width)
 
 
 def _overtake_classifier(layers, width, patch, flops_per_pixel):
-    # canary-90ea47b3
     return _first_side(layers, width, patch, flops_per_pixel, extra=2 * width * 1000)
 
 
 def _overtake_from_224(layers, width, patch, flops_per_pixel):
-    # canary-1c7f6e95
     sides = range(224, 4097, patch)
     return next((side for side in sides if _cost(layers, width, patch, side) > flops_per_pixel * side**2), None)
 
@@ -217,7 +188,6 @@ def _draw_overtake(rng):
 
 
 def _ledger(inputs, outputs, kernel, stride, groups, side, size, *, grouped=True, unfolded=False, weighed=True):
-    # canary-5248c197
     out = side // stride
     flops = 2 * inputs * outputs * kernel**2 * out**2 // (groups if grouped else 1)
     image = inputs * kernel**2 * out**2 if unfolded else inputs * side**2
@@ -226,32 +196,26 @@ def _ledger(inputs, outputs, kernel, stride, groups, side, size, *, grouped=True
 
 
 def _intensity(inputs, outputs, kernel, stride, groups, side, bytes_per_number):
-    # canary-d4db2bbb
     return _ledger(inputs, outputs, kernel, stride, groups, side, bytes_per_number)
 
 
 def _intensity_as_given(inputs, outputs, kernel, stride, groups, side, bytes_per_number):
-    # canary-dbebb0fe
     return _ledger(inputs, outputs, kernel, stride, groups, side, bytes_per_number, grouped=False, unfolded=True)
 
 
 def _intensity_flops_repaired(inputs, outputs, kernel, stride, groups, side, bytes_per_number):
-    # canary-af18ec1a
     return _ledger(inputs, outputs, kernel, stride, groups, side, bytes_per_number, unfolded=True)
 
 
 def _intensity_bytes_repaired(inputs, outputs, kernel, stride, groups, side, bytes_per_number):
-    # canary-294a214e
     return _ledger(inputs, outputs, kernel, stride, groups, side, bytes_per_number, grouped=False)
 
 
 def _intensity_small_image(inputs, outputs, kernel, stride, groups, side, bytes_per_number):
-    # canary-49cc3b4b
     return _ledger(inputs, outputs, kernel, 1, groups, side // stride, bytes_per_number)
 
 
 def _intensity_no_weights(inputs, outputs, kernel, stride, groups, side, bytes_per_number):
-    # canary-201d30e2
     return _ledger(inputs, outputs, kernel, stride, groups, side, bytes_per_number, weighed=False)
 
 

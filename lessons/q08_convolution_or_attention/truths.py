@@ -4,11 +4,11 @@ from statistics import mean
 
 from course_lib import experiments
 from course_lib.accounting import flops, models
-from course_lib.experiments.measurements import convolution_kinds, data_hunger
 from course_lib.experiments.nets import image_nets
 from course_lib.experiments.profile import machine
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.timing import measure
+from course_lib.units.q08_convolution_or_attention.experiments import convolution_kinds, data_hunger
 
 RECORDED = "amd-epyc-2-cores"  # the processor on which this project recorded its experiments
 

@@ -6,36 +6,30 @@ from course_lib.teaching.checks.check import Check
 
 
 def _error(layers):
-    # canary-91c3d5e2
     convention = sum(2 * m * k * n for m, k, n in layers)
     exact = sum(m * n * (2 * k - 1) for m, k, n in layers)
     return (convention - exact) / exact
 
 
 def _error_of_convention(layers):
-    # canary-07ba4f68
     convention = sum(2 * m * k * n for m, k, n in layers)
     exact = sum(m * n * (2 * k - 1) for m, k, n in layers)
     return (convention - exact) / convention
 
 
 def _error_mean(layers):
-    # canary-d20f8c17
     return sum(1 / (2 * k - 1) for _, k, _ in layers) / len(layers)
 
 
 def _error_percent(layers):
-    # canary-3ae95b70
     return 100 * _error(layers)
 
 
 def _error_absolute(layers):
-    # canary-64f17d0c
     return sum(m * n for m, _, n in layers)
 
 
 def _error_macs(layers):
-    # canary-b8820e93
     return sum(m * n * k for m, k, n in layers) / sum(m * n * (2 * k - 1) for m, k, n in layers) - 1
 
 
@@ -51,7 +45,6 @@ def _draw_error(rng):
 
 
 def _count(a, b, both=True, from_zero=False, empty=0):
-    # canary-f5d3916a
     multiplications = additions = 0
     product = []
     for row in a:
@@ -68,40 +61,33 @@ def _count(a, b, both=True, from_zero=False, empty=0):
 
 
 def _count_reference(a, b):
-    # canary-1c70e4bd
     return _count(a, b)
 
 
 def _count_dense(a, b):
-    # canary-9e26af05
     m, k, n = len(a), len(b), len(b[0])
     return _count(a, b) | {"multiplications": m * k * n, "additions": m * n * (k - 1)}
 
 
 def _count_left_only(a, b):
-    # canary-4d18c6f7
     return _count(a, b, both=False)
 
 
 def _count_from_zero(a, b):
-    # canary-a3f9507e
     return _count(a, b, from_zero=True)
 
 
 def _count_minus_one(a, b):
-    # canary-75e2b84c
     return _count(a, b, empty=-1)
 
 
 def _count_cancelled(a, b):
-    # canary-6b41d0f9
     counts = _count(a, b)
     sums = sum(element != 0 for line in counts["product"] for element in line)
     return counts | {"additions": counts["multiplications"] - sums}
 
 
 def _count_macs(a, b):
-    # canary-0b6d93a8
     return _count(a, b) | {"dense": len(a) * len(b) * len(b[0])}
 
 
@@ -125,7 +111,6 @@ def _draw_count(rng):
 
 
 def _decode(rows, share, sparsity=True, line_macs=True, work_macs=True, devices=True, always_half=False):
-    # canary-e8a50d29
     rates = []
     for row in rows:
         peak = row["number"] * 1e12 / (row["devices"] if devices else 1)
@@ -138,59 +123,48 @@ def _decode(rows, share, sparsity=True, line_macs=True, work_macs=True, devices=
 
 
 def _decode_reference(rows, share):
-    # canary-5b0c7e14
     return _decode(rows, share)
 
 
 def _decode_star(rows, share):
-    # canary-c2d8f631
     return _decode(rows, share, sparsity=False)
 
 
 def _decode_work(rows, share):
-    # canary-18f46ba9
     return _decode(rows, share, work_macs=False)
 
 
 def _decode_both(rows, share):
-    # canary-7f93e05d
     return _decode(rows, share, sparsity=False, work_macs=False)
 
 
 def _decode_devices(rows, share):
-    # canary-d64a2c80
     return _decode(rows, share, devices=False)
 
 
 def _decode_line_macs(rows, share):
-    # canary-3e0b97f5
     return _decode(rows, share, line_macs=False)
 
 
 def _decode_one_factor(rows, share):
-    # canary-94ac27e3
     return [_decode([row], share, sparsity=row["unit"] != "TMAC/s")[0] for row in rows]
 
 
 def _decode_halved_work(rows, share):
-    # canary-2fd85b16
     return [
         rate * (4 if row["work_unit"] == "GMAC" else 1) for row, rate in zip(rows, _decode(rows, share), strict=True)
     ]
 
 
 def _decode_always_half(rows, share):
-    # canary-a17c58d6
     return _decode(rows, share, always_half=True)
 
 
 def _decode_naive(rows, share):
-    # canary-2c94d7a5
     return _decode(rows, share, sparsity=False, line_macs=False, work_macs=False, devices=False)
 
 
 def _decode_without_share(rows, share):
-    # canary-f6038be1
     return _decode(rows, 1.0)
 
 
@@ -233,7 +207,6 @@ def _draw_decode(rng):
 
 
 def _budget(params, tokens, gpus, printed_tflops, mfu, price_per_hour, per_weight=6, sparse=2):
-    # canary-60e7b1fa
     flop, peak = per_weight * params * tokens, gpus * printed_tflops / sparse * 1e12
     seconds = flop / (peak * mfu)
     dollars = gpus * seconds / 3600 * price_per_hour
@@ -241,37 +214,30 @@ def _budget(params, tokens, gpus, printed_tflops, mfu, price_per_hour, per_weigh
 
 
 def _budget_reference(*arguments):
-    # canary-f29c04d3
     return _budget(*arguments)
 
 
 def _budget_as_given(*arguments):
-    # canary-8a5d7e36
     return _budget(*arguments, per_weight=3, sparse=1)
 
 
 def _budget_macs_left(*arguments):
-    # canary-17b3c9e0
     return _budget(*arguments, per_weight=3)
 
 
 def _budget_star_left(*arguments):
-    # canary-be4f6205
     return _budget(*arguments, sparse=1)
 
 
 def _budget_forward(*arguments):
-    # canary-49d01f7c
     return _budget(*arguments, per_weight=2)
 
 
 def _budget_backward_once(*arguments):
-    # canary-b7136ce8
     return _budget(*arguments, per_weight=4)
 
 
 def _budget_other_way(*arguments):
-    # canary-dc78a35b
     return _budget(*arguments, sparse=0.5)
 
 

@@ -2,8 +2,8 @@
 
 from course_lib.accounting import economics, flops, hardware
 from course_lib.accounting.hardware import multiprocessors
-from course_lib.experiments.measurements import counted_matmul as counted
 from course_lib.teaching.cards.verdict import Verdict
+from course_lib.units.q08plus_why_times_two.experiments import counted_matmul as counted
 
 A100, H100 = "a100-40-sxm", "h100-sxm"
 # Boost clock in Hz and fp32 lanes of one SM, by the architecture whitepapers: V100 (WP-08608-001), Turing, A100, GA102,

@@ -3,7 +3,7 @@
 from itertools import count
 
 from course_lib.accounting import economics, flops, hardware, models
-from course_lib.experiments.measurements import counted_matmul as counted
+from course_lib.units.q08plus_why_times_two.experiments import counted_matmul as counted
 
 CARDS = {"H100 SXM": "h100-sxm", "A100 SXM": "a100-40-sxm", "L4": "l4"}
 NETWORKS = {"ResNet-50": "resnet-50", "ResNet-18": "resnet-18", "ViT-B/16": "vit-b16"}

@@ -341,10 +341,9 @@ def foreign(url: str, own: str) -> list[str]:
 
 TOYS = ROOT / "tests" / "teaching" / "toy_units"
 TOY_UNITS = f"""from pathlib import Path
-from course_lib import card
-from course_lib.teaching import units
-units.root = lambda: Path({str(TOYS)!r})
-units.__path__ = [{str(TOYS)!r}]"""
+from course_lib import card, units
+units.home = lambda: Path({str(TOYS)!r})
+units.__path__.insert(0, {str(TOYS / "lessons")!r})"""
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from tests.explorers import IMPORTS
+
 pytestmark = pytest.mark.browser
 
 LESSON = "notebooks/q05_flops_are_not_time.ipynb"
@@ -24,7 +26,9 @@ CLASHES = """(svg) => {
 }"""
 
 
+MEMORY, TIMELINE = IMPORTS["explorer.memory"], IMPORTS["explorer.timeline"]
 OPS = """from course_lib import explore
+from course_lib.units.q02_ten_billion_in_16gb import explorer
 from course_lib.accounting import roofline
 sizes = (64, 512, 600)
 ops = [roofline.matmul(n, n, n, dtype="bf16", name=f"matmul {n}") for n in sizes]"""
@@ -107,9 +111,7 @@ def test_by_mouse(open_cells):
 
 
 def test_the_call_below_the_picture_gives_the_same_state(open_cells):
-    opened = open_cells(
-        "from course_lib import explore\nshown = explore.memory()\nshown", "1 + 1", "print(shown.state)"
-    )
+    opened = open_cells(f"{MEMORY}\nshown = explorer.memory()\nshown", "1 + 1", "print(shown.state)")
     explorer = opened.show(".course-explorer")
     titled(explorer, "gpt2 with batch 8 fits")
     explorer.get_by_role("combobox", name="Model").select_option("llama3-8b")
@@ -133,7 +135,7 @@ def test_the_call_below_the_picture_gives_the_same_state(open_cells):
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_a_refused_state_is_a_sentence_that_moves_nothing(open_cells, theme):
-    opened = open_cells("from course_lib import explore\nexplore.memory()")
+    opened = open_cells(f"{MEMORY}\nexplorer.memory()")
     opened.theme(theme)
     explorer = opened.show(".course-explorer")
     titled(explorer, "gpt2 with batch 8 fits")
@@ -172,7 +174,7 @@ def test_a_refused_state_is_a_sentence_that_moves_nothing(open_cells, theme):
 
 
 def test_a_slider_ends_where_the_model_does(open_cells):
-    opened = open_cells('from course_lib import explore\nexplore.timeline(model="llama3-8b", batch=1)')
+    opened = open_cells(f'{TIMELINE}\nexplorer.timeline(model="llama3-8b", batch=1)')
     explorer = opened.show(".course-explorer")
     slider = explorer.get_by_role("slider", name="Tokens")
     slider.press("End")
@@ -189,14 +191,11 @@ def test_a_slider_ends_where_the_model_does(open_cells):
         assert explorer.locator(".sentence").text_content() == ""
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["attention", "datasheet", "flop_tree", "memory", "resolution", "roofline", "streaming", "timeline", "waves"],
-)
-def test_words_keep_apart_and_inside_at_the_first_drawing(open_cells, name):
+@pytest.mark.parametrize("call", IMPORTS)
+def test_words_keep_apart_and_inside_at_the_first_drawing(open_cells, call):
     """Far below what is seen, where JupyterLab draws a cell before it puts it on the page, and words have no width."""
     above = (f"for n in range(60): print({n})" for n in range(4))
-    opened = open_cells(*above, f"from course_lib import explore\nexplore.{name}()")
+    opened = open_cells(*above, f"{IMPORTS[call]}\n{call}()")
     picture = opened.show(".course-explorer svg[role=img]")
     picture.locator(".label, .note").first.wait_for()
     opened.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
@@ -204,16 +203,16 @@ def test_words_keep_apart_and_inside_at_the_first_drawing(open_cells, name):
     ends = picture.evaluate(
         "svg => [...svg.querySelectorAll('.label, .note')].map(t => t.getBBox().x + t.getBBox().width)"
     )
-    assert max(ends) <= 640 if name == "memory" else max(ends) <= 623, "a label leaves the box of the axes"
+    assert max(ends) <= 640 if call == "explorer.memory" else max(ends) <= 623, "a label leaves the box of the axes"
 
 
 def test_words_keep_apart_and_inside_whatever_is_chosen(open_cells):
-    opened = open_cells(OPS, "explore.roofline(l2_tile=128, ops=ops)", "explore.memory()")
+    opened = open_cells(OPS, "explore.roofline(l2_tile=128, ops=ops)", "explorer.memory()")
     for cell, control, choices in (
-        ("roofline", "Device", ("NVIDIA T4", "NVIDIA H200 SXM 141 GB", "AMD EPYC 9654")),
-        ("memory", "Model", ("gpt2-xl", "llama3.1-405b", "mixtral-8x7b")),
+        ("explore.roofline", "Device", ("NVIDIA T4", "NVIDIA H200 SXM 141 GB", "AMD EPYC 9654")),
+        ("explorer.memory", "Model", ("gpt2-xl", "llama3.1-405b", "mixtral-8x7b")),
     ):
-        explorer = opened.show(f".jp-CodeCell:has-text('explore.{cell}(') .course-explorer")
+        explorer = opened.show(f".jp-CodeCell:has-text('{cell}(') .course-explorer")
         picture, select = explorer.locator("svg[role=img]"), explorer.get_by_role("combobox", name=control)
         height, slider = explorer.bounding_box()["height"], explorer.get_by_role("slider").first
         options = select.locator("option").all_text_contents()
@@ -273,7 +272,7 @@ def test_after_a_kernel_restart_a_line_says_what_to_do(open_cells):
 
 
 def test_a_drag_never_throws_the_slider_back_and_ends_where_it_ended(open_cells):
-    opened = open_cells("from course_lib import explore\nexplore.memory()")
+    opened = open_cells(f"{MEMORY}\nexplorer.memory()")
     explorer = opened.show(".course-explorer")
     titled(explorer, "gpt2 with batch 8 fits")
     thrown = explorer.get_by_role("slider", name="Batch").evaluate(

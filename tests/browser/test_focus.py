@@ -38,7 +38,7 @@ def walk(notebook, inside, end: str) -> list[dict]:
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_the_focus_is_seen_on_everything(open_cells, theme):
-    source = "from course_lib import explore\nexplore.timeline()"
+    source = "from course_lib.units.q03_activations_outgrow_weights import explorer\nexplorer.timeline()"
     notebook = open_cells('card("t1.rows")', 'card("t1.pick")', 'card("t1.why")', source)
     notebook.theme(theme)
     reached = {}

@@ -115,7 +115,7 @@ START = "notebooks/00_start_here.ipynb"
 
 def play(lab):
     """A record of a learner who has revealed all cards of the first lesson."""
-    from course_lib.teaching import units
+    from course_lib import units
     from course_lib.teaching.record.record import Record
 
     record = Record(lab.folder / ".course" / "record.json")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from course_lib import cli, experiments
+from course_lib import cli, experiments, units
 from course_lib.experiments.profile import doctor, profile
 
 
@@ -133,8 +133,9 @@ def test_lab_hands_its_arguments_on(monkeypatch):
     assert called == [[], ["--no-browser", "--port", "8899"]]
 
 
-def test_build_outside_a_checkout(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(cli, "__file__", str(tmp_path / "course_lib" / "cli.py"))
+def test_build_outside_a_checkout(monkeypatch, capsys):
+    monkeypatch.setattr(units, "checkout", lambda: None)
+    monkeypatch.setattr(subprocess, "run", None)
     assert cli.main(["build"]) == 2
     one_line(capsys.readouterr().err, "works in a checkout")
 
@@ -148,7 +149,13 @@ def test_build_hands_its_options_and_its_exit_code_on(monkeypatch, root):
 
     monkeypatch.setattr(subprocess, "run", run)
     assert cli.main(["build", "--check"]) == 3
-    assert called == [(["-m", "tools.build", "--check"], root)]
+    assert cli.main(["build", "q05", "q06", "--lint"]) == 3
+    assert cli.main(["new", "q99_new", "A title"]) == 3
+    assert called == [
+        (["-m", "tools.build", "--check"], root),
+        (["-m", "tools.build", "q05", "q06", "--lint"], root),
+        (["-m", "tools.new", "q99_new", "A title"], root),
+    ]
 
 
 @pytest.fixture

@@ -12,11 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.grading.leak import canaries
+from course_lib.grading.leak import leaks
 from course_lib.grading.release import release, secrets_in
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = b"# canary-" + b"0123abcd" + b"\n" * 100
+CHECKS = """
+def _reference(m, k, n):
+    flops = 2 * m * k * n
+    return flops / (2 * (m * k + k * n + m * n))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +31,7 @@ def released(tmp_path_factory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("kind", [".whl", ".zip"])
 def test_nothing_secret_is_released(released, kind):
-    assert secrets_in(released[kind]) == []
+    assert secrets_in(released[kind], ROOT / "lessons") == []
     names = zipfile.ZipFile(released[kind]).namelist()
     secret = r"(^|/)solutions?\b|checks\.py|exercises\.md|teaching\.md|\.key$"
     assert [name for name in names if re.search(secret, name)] == []
@@ -76,6 +81,10 @@ def checkout(tmp_path) -> Path:
     for name in ("notebooks", "exercises"):
         (root / name).mkdir(parents=True)
         (root / name / "a.ipynb").write_text('{"cells": []}')
+    unit = root / "lessons" / "q99_toy"
+    unit.mkdir(parents=True)
+    (unit / "lesson.md").write_text("# A toy")
+    (unit / "checks.py").write_text(CHECKS)
     (root / "course_lib").mkdir()
     (root / "course_lib" / "__init__.py").write_text("")
     for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-TEXT"):
@@ -98,11 +107,24 @@ def hide_packed(root):
     (root / "course_lib" / "data.json.gz").write_bytes(gzip.compress(zlib.compress(SECRET)))
 
 
+def copy_a_reference(root):
+    copied = CHECKS.replace("    flops", "    # the reference\n    flops").splitlines(keepends=True)
+    (root / "notebooks" / "a.ipynb").write_text(json.dumps({"cells": [{"source": copied}]}))
+
+
+def copy_a_reference_into_a_lesson(root):
+    (root / "lessons" / "q99_toy" / "truths.py").write_text(CHECKS.replace("_reference", "truth"))
+
+
 def hide_a_file(root):
     (root / "course_lib" / "checks.py").write_text("CHECKS = []")
 
 
-@pytest.mark.parametrize("hide", [hide_in_output, hide_by_escapes, hide_packed, hide_a_file], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "hide",
+    [hide_in_output, hide_by_escapes, hide_packed, copy_a_reference, copy_a_reference_into_a_lesson, hide_a_file],
+    ids=lambda f: f.__name__,
+)
 def test_nothing_is_written_where_something_would_leak(tmp_path, hide):
     root, out = checkout(tmp_path), tmp_path / "out"
     assert len(release(root, tmp_path / "fine")) == 2
@@ -117,7 +139,6 @@ def test_outside_a_checkout(tmp_path, refuses):
 
 
 def test_the_texts_of_json_are_searched_too():
-    assert canaries(json.dumps({"a": [base64.b64encode(gzip.compress(SECRET)).decode()]}).encode()) == {
-        "canary-0123abcd"
-    }
-    assert canaries(b'{"a": "canary-0123"}') == set()
+    packed = json.dumps({"a": [base64.b64encode(gzip.compress(SECRET)).decode()]}).encode()
+    assert leaks(packed, {}) == {"canary-0123abcd"}
+    assert leaks(b'{"a": "canary-0123"}', {}) == set()

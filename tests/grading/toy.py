@@ -39,7 +39,6 @@ Say why.
 +++ {"nbgrader": {META}}
 
 <!-- BEGIN SOLUTION -->
-<!-- canary-98000006 -->
 Because of the bus.
 <!-- END SOLUTION -->
 """.replace(
@@ -48,13 +47,11 @@ Because of the bus.
     '"task": false',
 )
 SOLVED = {
-    "q98-twice": "def twice(x):\n    ### BEGIN SOLUTION\n    # canary-98000001\n    return 2 * x\n    ### END SOLUTION",
-    "q98-share": "def share(n, m):\n    ### BEGIN SOLUTION\n    # canary-98000002\n    return n / m\n"
-    "    ### END SOLUTION",
-    "q98-bandwidth": "bandwidth = None  # a text with number and unit\n### BEGIN SOLUTION\n# canary-98000003\n"
+    "q98-twice": "def twice(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION",
+    "q98-share": "def share(n, m):\n    ### BEGIN SOLUTION\n    return n / m\n    ### END SOLUTION",
+    "q98-bandwidth": "bandwidth = None  # a text with number and unit\n### BEGIN SOLUTION\n"
     'bandwidth = "3350 GB/s"\n### END SOLUTION',
-    "q98-pieces": "def pieces(n, size):\n    ### BEGIN SOLUTION\n    # canary-98000004\n    return ceil(n / size)\n"
-    "    ### END SOLUTION",
+    "q98-pieces": "def pieces(n, size):\n    ### BEGIN SOLUTION\n    return ceil(n / size)\n    ### END SOLUTION",
 }
 CHECKED = {"q98-twice": 2, "q98-share": 3, "q98-bandwidth": 1, "q98-pieces": 2}
 CHECKS = """
@@ -64,37 +61,30 @@ from course_lib.teaching.checks.check import Check
 
 
 def _twice(x):
-    # canary-98000011
     return 2 * x
 
 
 def _squared(x):
-    # canary-98000012
     return x * x
 
 
 def _share(n, m):
-    # canary-98000013
     return n / m
 
 
 def _undivided(n, m):
-    # canary-98000014
     return n
 
 
 def _bandwidth():
-    # canary-98000015
     return 3.35
 
 
 def _thousandfold():
-    # canary-98000016
     return 3350
 
 
 def _pieces(n, size):
-    # canary-98000017
     return ceil(n / size)
 
 

@@ -83,7 +83,6 @@ nbgrader: {grade: false, grade_id: q99-twice, locked: false, schema_version: 3, 
 ---
 def twice(x):
     ### BEGIN SOLUTION
-    # canary-00000001
     return 2 * x
     ### END SOLUTION
 ```
@@ -101,7 +100,6 @@ Say why.
 +++ {"nbgrader": {TEXT_CELL}}
 
 <!-- BEGIN SOLUTION -->
-<!-- canary-00000002 -->
 Two of them. Marking: 1 point for the idea.
 <!-- END SOLUTION -->
 """.replace("TEXT_CELL", TEXT_CELL)
@@ -141,12 +139,10 @@ from course_lib.teaching.checks.check import Check
 
 
 def _twice(x):
-    # canary-00000003
     return 2 * x
 
 
 def _squared(x):
-    # canary-00000004
     return x * x
 
 

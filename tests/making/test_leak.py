@@ -1,50 +1,43 @@
-"""No canary in anything that is given out: exercises, notebooks, package data, wheel, source archive."""
+"""Nothing secret in what is given out: exercises, notebooks, library, lessons as they are shipped, wheel, archive."""
 
 import gzip
+import inspect
 import io
+import json
+import re
 import tarfile
+import textwrap
 import zipfile
 import zlib
 from pathlib import Path
 
+import nbformat
 import pytest
 
-from course_lib.grading.leak import canaries, members
-from tools.source import files, units
+from course_lib.grading.leak import CANARY, leaks, members, secrets
+from tools.freshness import ASIDE
+from tools.source import files, load_checks, units
 
 ROOT = Path(__file__).resolve().parents[2]
+HIDDEN = secrets(ROOT / "lessons")
+CHECKS = [check for folder in units(ROOT) for check in load_checks(folder, ROOT)]
 
 
 def in_folder(folder: Path) -> dict[str, set[str]]:
-    """Files below `folder` that hold a canary."""
-    found = {path.relative_to(folder).as_posix(): canaries(path.read_bytes()) for path in files(folder)}
+    """Files below `folder` that hold a secret, less those that no learner gets."""
+    found = {
+        p.relative_to(folder).as_posix(): leaks(p.read_bytes(), HIDDEN) for p in files(folder) if p.name not in ASIDE
+    }
     return {path: names for path, names in found.items() if names}
 
 
-def sources() -> dict[str, set[str]]:
-    return {f"{unit.name}/{path}": names for unit in units(ROOT) for path, names in in_folder(unit).items()}
-
-
-def test_the_solutions_hold_the_canaries_of_the_exercises():
-    """Else the tests below could not fail."""
-    planted = {unit: names for unit, names in sources().items() if unit.endswith("/exercises.md")}
-    assert planted
-    for page, names in planted.items():
-        unit = page.partition("/")[0]
-        assert canaries((ROOT / "solutions" / unit / f"{unit}.ipynb").read_bytes()) == names
-
-
-def test_checks_hold_canaries():
-    assert any(page.endswith("/checks.py") for page in sources())
-
-
-@pytest.mark.parametrize("folder", ["exercises", "notebooks", "course_lib"])
-def test_no_canary_in(folder):
+@pytest.mark.parametrize("folder", ["exercises", "notebooks", "course_lib", "lessons"])
+def test_nothing_secret_in(folder):
     assert in_folder(ROOT / folder) == {}
 
 
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_no_canary_in_a_release(kind, tmp_path):
+def test_nothing_secret_in_a_release(kind, tmp_path):
     from hatchling.builders.sdist import SdistBuilder
     from hatchling.builders.wheel import WheelBuilder
 
@@ -52,13 +45,74 @@ def test_no_canary_in_a_release(kind, tmp_path):
     (archive,) = builder.build(directory=str(tmp_path), versions=["standard"])
     content = Path(archive).read_bytes()
     assert len(members(content)) > 0
-    assert canaries(content) == set()
-    if kind == "wheel":
-        names = zipfile.ZipFile(archive).namelist()
-        assert any(name.endswith("/checks.json") for name in names), "the public cases are in it"
-        assert [
-            n for n in names if n.startswith(("lessons/", "solutions/", "tools/")) or n.endswith("/checks.py")
-        ] == []
+    assert leaks(content, HIDDEN) == set()
+    with zipfile.ZipFile(archive) if kind == "wheel" else tarfile.open(archive) as opened:
+        names = opened.namelist() if kind == "wheel" else opened.getnames()
+    for unit in units(ROOT):
+        shipped = {path.relative_to(ROOT).as_posix() for path in files(unit) if path.name not in ASIDE}
+        assert [path for path in shipped if not any(name.endswith(path) for name in names)] == []
+    assert sum(name.endswith("/checks.json") for name in names) == len(list(ROOT.glob("lessons/*/checks.py")))
+    kept = re.compile(rf"(^|/)(solutions|tools|tests)/|/({'|'.join(map(re.escape, ASIDE))})$")
+    assert [name for name in names if kept.search(name)] == []
+
+
+def in_a_notebook(text: str) -> bytes:
+    """A notebook with a text as the source of a cell, in the form of its file."""
+    return nbformat.writes(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text)])).encode()
+
+
+def shown_in_a_notebook(text: str) -> bytes:
+    """A notebook that shows a text."""
+    output = nbformat.v4.new_output("stream", text=f"first\n{text}\nlast\n")
+    return nbformat.writes(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1", outputs=[output])])).encode()
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+def test_a_copy_of_a_reference_or_a_wrong_answer_is_found(check):
+    found = {}
+    for name, given in {"reference": check.reference, **check.wrong}.items():
+        function = given[0] if isinstance(given, tuple) else given
+        text = textwrap.dedent(inspect.getsource(function))
+        found[name] = leaks(in_a_notebook(f"x = 1\n{text}"), HIDDEN) and leaks(f"# Why?\n\n{text}".encode(), HIDDEN)
+    assert [name for name, places in found.items() if not places] == []
+
+
+def test_a_body_under_another_name_and_with_comments_is_found(tmp_path):
+    source = (
+        "def weigh(layers, width):\n    total = 0\n    for _ in range(layers):\n"
+        "        total += 12 * width * width + 13 * width\n    return total\n"
+    )
+    (tmp_path / "q99_toy").mkdir()
+    (tmp_path / "q99_toy" / "checks.py").write_text(source)
+    hidden = secrets(tmp_path)
+    copied = source.replace("weigh", "my_weight").replace("total = 0", "total = 0  # of all\n")
+    assert leaks(in_a_notebook(copied), hidden) == {"q99_toy/checks.py:1"}
+    assert leaks(in_a_notebook(copied.replace("12", "11")), hidden) == set()
+
+
+def solutions() -> list[tuple[str, str]]:
+    """(unit and cell, text) of every solution and mark scheme as the build made it."""
+    found = []
+    for path in sorted(ROOT.glob("solutions/*/*.ipynb")):
+        for cell in json.loads(path.read_text())["cells"]:
+            text = "".join(cell["source"])
+            for block in re.findall(r"BEGIN (?:SOLUTION|MARK SCHEME)[^\n]*\n(.*?)\n[^\n]*END ", text, re.DOTALL):
+                found.append((f"{path.stem}:{cell['id']}", block))
+    return found
+
+
+@pytest.mark.parametrize(("place", "block"), solutions(), ids=lambda value: value if ":" in value[:60] else "")
+def test_a_copy_of_a_solution_is_found(place, block):
+    """By its canary, and, but for a line or so that anybody may write, without it."""
+    assert len(CANARY.findall(block)) == 1
+    assert CANARY.findall(block)[0] in leaks(in_a_notebook(block), HIDDEN)
+    bare = re.sub(r"[^\n]*canary-[^\n]*\n", "", block)
+    assert any("exercises.md" in found for found in leaks(shown_in_a_notebook(bare), HIDDEN)) or len(bare) < 60
+
+
+def test_no_two_canaries_are_equal():
+    names = [name for _, block in solutions() for name in CANARY.findall(block)]
+    assert len(names) == len(set(names)) > 0
 
 
 def packed_zip(secret: bytes) -> bytes:
@@ -80,8 +134,9 @@ def packed_tar(secret: bytes) -> bytes:
 @pytest.mark.parametrize(
     "pack", [bytes, gzip.compress, zlib.compress, packed_zip, packed_tar], ids=lambda p: p.__name__
 )
-def test_a_canary_is_found_in_archives_of_archives(pack):
-    secret = b"# canary-" + b"0123abcd" + b"\n" * 100
-    assert canaries(pack(secret)) == {"canary-0123abcd"}
-    assert canaries(packed_zip(pack(secret))) == {"canary-0123abcd"}
-    assert canaries(pack(b"nothing here")) == set()
+def test_secrets_are_found_in_archives_of_archives(pack):
+    secret = b"# canary-" + b"0123abcd" + b"\nreturn 1 + \\\n  2 # three\n" + b"\n" * 100
+    hidden = {"return1+\\2": "here", "return1+3": "elsewhere"}
+    for packed in (pack(secret), packed_zip(pack(secret))):
+        assert leaks(packed, hidden) == {"canary-0123abcd", "here"}
+    assert leaks(pack(b"nothing here"), hidden) == set()

@@ -186,7 +186,7 @@ def _by_size(found: dict) -> dict[int, dict]:
 
 
 def _recordings(live: str) -> list[tuple[str, str]]:
-    ids = sorted({id for name in registry.NAMES for id in loading.recorded(name)})
+    ids = sorted({id for name in registry.names() for id in loading.recorded(name)})
     refused = [str(reason) for reason in loading.refused().values()]
     rows = [("live", f"experiments run on {live}" if live else "nothing: measured cells need PyTorch")]
     rows.append(("recorded", ", ".join(ids) if ids else "no device yet"))

@@ -111,7 +111,7 @@ def refused() -> dict[str, Unavailable]:
 
 def recorded(name: str) -> tuple[str, ...]:
     """Ids of the devices on which experiment `name` was recorded: data-centre GPUs first, in a fixed order."""
-    units.choice(name, "name", registry.NAMES)
+    units.choice(name, "name", registry.names())
     ids = [id for id, data in _all()[0].items() if name in data["results"]]
     return tuple(sorted(ids, key=lambda id: (DATA_CENTRE.index(id) if id in DATA_CENTRE else len(DATA_CENTRE), id)))
 

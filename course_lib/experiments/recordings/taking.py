@@ -48,7 +48,7 @@ def record(
     unknown experiment is refused before anything is measured. Unavailable where not one experiment could be measured.
     """
     on = timing.resolve_on(on)
-    chosen = tuple(units.choice(name, "only", registry.NAMES) for name in only or registry.NAMES)
+    chosen = tuple(units.choice(name, "only", registry.names()) for name in only or registry.names())
     this = machine.this()
     id = loading.device_id("cpu", this.cpu_name) if on == "cpu" else loading.device_id("gpu", this.gpu or "gpu")
     path = Path(out) if out else loading.folder() / f"{id}.json"
@@ -70,7 +70,7 @@ def record(
 def check(file: str | os.PathLike) -> str:
     """What the recording in `file` holds, and what it lacks and why; Unavailable with the reason if it is not valid."""
     data = loading.read(Path(file))
-    conditions, held = data["conditions"], [name for name in registry.NAMES if name in data["results"]]
+    conditions, held = data["conditions"], [name for name in registry.names() if name in data["results"]]
     return "\n".join(
         [
             f"{Path(file).name} is valid: {data['device']['name']} ({data['device']['id']}), {', '.join(held)}, "

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from course_lib.teaching import units
+from course_lib import units
 from course_lib.teaching.cards.card_state import Guess
 from course_lib.teaching.cards.card_texts import Card
 from course_lib.teaching.cards.verdict import Verdict

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from course_lib.teaching import markup, units
+from course_lib import units
+from course_lib.teaching import markup
 from course_lib.teaching.checks.typed_number import parse_number
 
 KINDS = ("number", "choice", "claim", "reflection")

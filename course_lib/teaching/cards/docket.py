@@ -3,7 +3,8 @@
 import html
 from collections.abc import Mapping, Sequence
 
-from course_lib.teaching import markup, units
+from course_lib import units
+from course_lib.teaching import markup
 from course_lib.teaching.cards import answer_html, answers
 from course_lib.teaching.cards.card_texts import Card, read_card
 from course_lib.teaching.static import Static, notice

@@ -7,13 +7,12 @@ runs in the learner's own process: it helps, and proves nothing; `course_lib.gra
 import contextlib
 import difflib
 import html
-import json
 import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from course_lib.teaching import units
+from course_lib import units
 from course_lib.teaching.checks.check_form import Check, answered, call_text, decode_arguments, faults, public_cases
 from course_lib.teaching.checks.check_run import (
     Answer,
@@ -279,18 +278,14 @@ def _record(result: CheckResult) -> None:
 # -------------------------------------------------------------------------------------------------- which check is it
 
 
-def _checks(unit: str) -> dict[str, Mapping]:
-    return json.loads(units.read_text(unit, "checks.json") or "{}")
-
-
 def _all_checks() -> dict[str, Mapping]:
-    return {id: spec for unit in units.names() for id, spec in _checks(unit).items()}
+    return {id: spec for unit in units.names() for id, spec in units.checks(unit).items()}
 
 
 def _spec(id) -> Mapping | None:
     """The data of check `id`, or None if there is no such check."""
     unit = units.unit_of(id) if isinstance(id, str) else None
-    return _checks(unit).get(id) if unit else None
+    return units.checks(unit).get(id) if unit else None
 
 
 def _name(spec: Mapping) -> str:

@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import course_lib
+from course_lib import units
 from course_lib.atomic import replace
 
 SHIPPED = ("notebooks", "exercises")
@@ -56,7 +56,7 @@ def main(args: Sequence[str] = ()) -> int:
     A copy that is open in a JupyterLab already is left alone and shown again. Returns an exit code only where no
     JupyterLab is started; what is wrong is said in one line.
     """
-    source, target = shipped(), copy_folder()
+    source, target = units.home(), copy_folder()
     if url := running(target):
         print(OPEN_ALREADY.format(url=url))
         return _show(url, args)
@@ -130,26 +130,14 @@ def lab(target: Path, args: Sequence[str] = ()) -> tuple[list[str], dict[str, st
     return command, {**os.environ, "PATH": path, **paths}
 
 
-def shipped() -> Path:
-    """The folder that holds the shipped notebooks and exercises: the checkout's root, or `_shipped` in an installed
-    wheel.
-    """
-    return _checkout() or Path(course_lib.__file__).parent / "_shipped"
-
-
 def copy_folder() -> Path:
     """Where the learner's copy is or will be: in the checkout; from a wheel, the copy that holds the current folder,
     else below it.
     """
-    if root := _checkout():
+    if root := units.checkout():
         return root / "my_course"
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if (folder / ".course").is_dir()), here / "my_course")
-
-
-def _checkout() -> Path | None:
-    root = Path(course_lib.__file__).resolve().parent.parent
-    return root if (root / "lessons").is_dir() and (root / "pyproject.toml").is_file() else None
 
 
 def _fail(line: str) -> int:
@@ -184,10 +172,16 @@ def update(source: Path, target: Path) -> list[str]:
 
 
 def _files(source: Path) -> Iterator[Path]:
+    """What a learner works with; the library's own data beside it (JSON) is none of it."""
     for top in SHIPPED:
         for path in sorted((source / top).rglob("*")):
-            if path.is_file() and not any(part.startswith((".", "__")) for part in path.relative_to(source).parts):
-                yield path.relative_to(source)
+            name = path.relative_to(source)
+            if (
+                path.is_file()
+                and path.suffix != ".json"
+                and not any(part.startswith((".", "__")) for part in name.parts)
+            ):
+                yield name
 
 
 def _update_file(name: Path, new: bytes, target: Path) -> tuple[str, Path] | None:

@@ -4,7 +4,6 @@ and what to look at again. `progress_view` shows it.
 Only the first round of a card counts; "Same question, new numbers" is practice. What is judged is the first guess.
 """
 
-import json
 import math
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -14,7 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from course_lib.teaching import markup, units
+from course_lib import units
+from course_lib.teaching import markup
 from course_lib.teaching.cards.card_texts import Card, CardError, read_card
 from course_lib.teaching.record.record import SURE, Record
 
@@ -162,7 +162,7 @@ def _tables(unit: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _exercises(unit: str) -> Mapping[str, Any]:
-    return json.loads(units.read_text(unit, "checks.json") or "{}") if unit in units.names() else {}
+    return units.checks(unit)
 
 
 def _outcomes(events: list) -> dict[str, set[str]]:

@@ -1,6 +1,5 @@
 """The experiments of Q4 and Q6 to Q8+, against instrumented runs of the very calls that are timed."""
 
-import importlib
 import math
 import time
 from types import SimpleNamespace
@@ -13,25 +12,23 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
 from course_lib.accounting import flops, hardware, models, precision
-from course_lib.experiments.measurements import (
-    attention_scaling,
-    conv_vs_attention,
-    convolution_kinds,
-    counted_matmul,
-    elementwise_vs_matmul,
-    gemm_ladder,
-    im2col,
-    image_models,
-    matmul_sweep,
-    mfu,
-    network_search,
-    softmax_variants,
-    train_step_waterfall,
-)
+from course_lib.experiments import registry
+from course_lib.experiments.measurements import gemm_ladder
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running import experiment
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.result import Result
+from course_lib.units.q04_why_matmul.experiments import elementwise_vs_matmul, matmul_sweep
+from course_lib.units.q06_why_count_flops.experiments import mfu, train_step_waterfall
+from course_lib.units.q07_attention_is_quadratic.experiments import attention_scaling, softmax_variants
+from course_lib.units.q08_convolution_or_attention.experiments import (
+    conv_vs_attention,
+    convolution_kinds,
+    im2col,
+    image_models,
+    network_search,
+)
+from course_lib.units.q08plus_why_times_two.experiments import counted_matmul
 
 CPU = hardware.Device("x", "x", "cpu", {"fp32": 2e11, "bf16": 8e11}, 4e10, 10**10, 1e-6)
 GPU = hardware.load("h100-sxm")
@@ -53,12 +50,8 @@ NAMES = (
 )
 
 
-def of(name):
-    return importlib.import_module(f"course_lib.experiments.measurements.{name}").EXPERIMENT
-
-
 def cases(name, device=CPU, quick=True):
-    return {case.name: case for case in of(name).cases(device, quick)}
+    return {case.name: case for case in registry.get(name).cases(device, quick)}
 
 
 @pytest.fixture
@@ -108,11 +101,11 @@ def product_flops(call):
 @pytest.mark.parametrize("device", [CPU, GPU, OLD_GPU], ids=lambda device: device.id)
 def test_cases_and_predictions_exist_for_every_device(name, device):
     quick, full = cases(name, device), cases(name, device, quick=False)
-    assert len(quick) == len(of(name).cases(device, True)), "names are unique"
+    assert len(quick) == len(registry.get(name).cases(device, True)), "names are unique"
     assert all(full[case].ops == quick[case].ops for case in quick)
     for chosen in (quick, full):
         assert {op.dtype for case in chosen.values() for op in case.ops} <= set(device.peaks)
-        predicted = of(name).predict(tuple(chosen.values()), device)
+        predicted = registry.get(name).predict(tuple(chosen.values()), device)
         told = [value for value in predicted.values() if value is not None]
         assert told
         assert all(math.isfinite(value) and value > 0 for value in told)
@@ -121,7 +114,7 @@ def test_cases_and_predictions_exist_for_every_device(name, device):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_quick_run(name, kept_profile, timed_once, capfd):
     state, threads, graded = torch.get_rng_state(), torch.get_num_threads(), torch.is_grad_enabled()
-    r = experiment.run(of(name), on="cpu")
+    r = experiment.run(registry.get(name), on="cpu")
     assert capfd.readouterr() == ("", ""), "a run prints nothing, neither through Python nor past it"
     assert torch.equal(torch.get_rng_state(), state)
     assert (torch.get_num_threads(), torch.is_grad_enabled()) == (threads, graded)
@@ -129,14 +122,14 @@ def test_a_quick_run(name, kept_profile, timed_once, capfd):
     assert set(r.prediction) == {row["case"] for row in r.rows}
     assert all(row["predicted"] == r.prediction[row["case"]] for row in r.rows)
     assert all(row["q1"] <= row["measured"] <= row["q3"] for row in r.rows)
-    figure = of(name).plot(r)
+    figure = registry.get(name).plot(r)
     assert all(row["case"].split(": ")[-1] in figure.alt for row in r.rows)
 
 
 @pytest.mark.parametrize("name", ["matmul_sweep", "gemm_ladder"])
 def test_rates_are_flops_over_the_time_of_the_whole_case(name, kept_profile, nothing_timed):
-    r = experiment.run(of(name), on="cpu")
-    for case in of(name).cases(CPU, True):
+    r = experiment.run(registry.get(name), on="cpu")
+    for case in registry.get(name).cases(CPU, True):
         seconds = 2e-3 / case.share
         assert r[case.name]["measured"] == pytest.approx(case.flops / seconds)
         assert r[case.name]["q3"] == pytest.approx(case.flops / (1.5e-3 / case.share))
@@ -178,7 +171,7 @@ def test_sum_and_product_move_the_same_bytes(side, bench):
 
 def test_the_ratio_tends_to_intensity_over_ridge():
     """The course's own card: 4096² in bf16 on an H100 takes 4.6 times as long, not 8192 times."""
-    predicted = elementwise_vs_matmul.EXPERIMENT.predict(of("elementwise_vs_matmul").cases(GPU, True), GPU)
+    predicted = elementwise_vs_matmul.EXPERIMENT.predict(registry.get("elementwise_vs_matmul").cases(GPU, True), GPU)
     assert predicted["4096×4096"] == pytest.approx((4096 / 3) / (989e12 / 3.35e12))
     assert predicted["256×256"] is None
 
@@ -189,7 +182,7 @@ def test_ratio_is_the_quotient_of_medians(kept_profile, monkeypatch):
     monkeypatch.setattr(
         experiment, "_measure", lambda case, *_: timing.Repeats((7e-3 if case.name.startswith("product") else 2e-3,))
     )
-    r = experiment.run(of("elementwise_vs_matmul"), on="cpu")
+    r = experiment.run(registry.get("elementwise_vs_matmul"), on="cpu")
     assert [row["measured"] for row in r.rows] == pytest.approx([3.5] * 4)
     assert [row["flops_ratio"] for row in r.rows] == [32, 256, 1024, 2048]
 
@@ -292,7 +285,7 @@ def test_complex_products_are_right(gauss):
 
 
 def test_what_is_counted_is_what_was_predicted(kept_profile):
-    r = experiment.run(of("counted_matmul"), on="cpu", quick=False)
+    r = experiment.run(registry.get("counted_matmul"), on="cpu", quick=False)
     assert r.measured == dict(r.prediction)
     assert r["8×16×8, from 0"]["measured"] == r["8×16×8, from 0"]["convention"]
 
@@ -574,7 +567,7 @@ def test_attention_of_a_step_is_half_of_what_torch_counts_without_a_mask():
 
 
 def test_a_data_sheet_says_nothing_about_the_small_calls_of_a_step():
-    predicted = train_step_waterfall.EXPERIMENT.predict(of("train_step_waterfall").cases(GPU, True), GPU)
+    predicted = train_step_waterfall.EXPERIMENT.predict(registry.get("train_step_waterfall").cases(GPU, True), GPU)
     assert predicted["32 tokens: forward, products"] is None
     assert predicted["large batch: forward, products"] > 1e-3
     assert predicted["large batch: between the operations"] is None
@@ -647,7 +640,7 @@ def test_all_classes_of_a_run_come_from_one_profile(monkeypatch, bench):
 
     monkeypatch.setattr(train_step_waterfall, "profile_steps", once)
     monkeypatch.setattr(train_step_waterfall.Step, "build", lambda *_: None)
-    known = of("train_step_waterfall").cases(CPU, True)
+    known = registry.get("train_step_waterfall").cases(CPU, True)
     for case in known:
         case.observe(bench, 0.1)
     assert len(profiled) == 2, "one for each batch"
@@ -659,14 +652,14 @@ def test_shares_sum_to_the_step(kept_profile, monkeypatch):
     from course_lib.experiments.running import timing
 
     monkeypatch.setattr(experiment, "_measure", lambda case, *_: timing.Repeats((len(case.name) * 1e-3,)))
-    r = experiment.run(of("train_step_waterfall"), on="cpu")
+    r = experiment.run(registry.get("train_step_waterfall"), on="cpu")
     for batch in (train_step_waterfall.LARGE, train_step_waterfall.SMALL):
         assert sum(row["share"] for row in r.rows if row["batch"] == batch) == pytest.approx(100)
 
 
 def test_utilisation_by_hand(kept_profile, nothing_timed):
     """2 ms a step against the profile's peak of 200 GFLOP/s."""
-    r = experiment.run(of("mfu"), on="cpu")
+    r = experiment.run(registry.get("mfu"), on="cpu")
     row = r["512 tokens"]
     assert row["flops"] == mfu.Step(train_step_waterfall.gpt(CPU), 4, 128, "fp32").flops
     assert row["measured"] == pytest.approx(100 * row["flops"] / (2e-3 * 200e9))

@@ -11,8 +11,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib.accounting import hardware
 from course_lib.experiments import registry
-from course_lib.experiments.measurements.ten_times_flops import PAIRS
 from course_lib.experiments.running.bench import Bench
+from course_lib.units.q05_flops_are_not_time.experiments.ten_times_flops import PAIRS
 
 CPU = hardware.Device("x", "x", "cpu", {"fp32": 2e11, "bf16": 8e11}, 4e10, 10**10, 1e-6)
 GPU = hardware.load("h100-sxm")
@@ -90,7 +90,7 @@ def test_ten_times_is_exactly_ten_times(device):
     assert all(flops[large] == 10 * flops[small] for small, large in PAIRS.values())
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("name", registry.names())
 @pytest.mark.parametrize("device", [CPU, GPU, OLD_GPU], ids=lambda d: d.id)
 def test_quick_cases_are_among_the_full_ones(name, device):
     """Else a full recording could not stand beside a quick run."""
@@ -98,7 +98,7 @@ def test_quick_cases_are_among_the_full_ones(name, device):
     assert all(full[case.name] == case.ops for case in cases(name, device, quick=True))
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("name", registry.names())
 def test_names_are_unique_and_the_share_is_a_whole_number_of_calls(name):
     for device in (CPU, GPU):
         listed = cases(name, device)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from course_lib.experiments.measurements import data_hunger
 from course_lib.experiments.nets import digits
+from course_lib.units.q08_convolution_or_attention.experiments import data_hunger
 
 
 def test_the_digits_are_those_of_uci():

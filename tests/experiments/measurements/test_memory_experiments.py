@@ -6,11 +6,12 @@ import pytest
 
 from course_lib.accounting import hardware, memory
 from course_lib.experiments import Result, Unavailable, load
-from course_lib.experiments.measurements import checkpointing, kv_cache_growth, saved_tensors, training_memory
+from course_lib.experiments.measurements import training_memory
 from course_lib.experiments.measurements.training_memory import Setting
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running import allocation, experiment, timing
 from course_lib.experiments.running.bench import Bench
+from course_lib.units.q03_activations_outgrow_weights.experiments import checkpointing, kv_cache_growth, saved_tensors
 
 torch = pytest.importorskip("torch")
 

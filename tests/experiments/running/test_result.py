@@ -18,7 +18,7 @@ from tests.experiments.example import CPU, GPU, keep, result
 # ---------------------------------------------------------------- JSON
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("name", registry.names())
 def test_json_gives_an_equal_result_back(name):
     there = result(name)
     back = Result.from_json(there.to_json())
@@ -59,7 +59,7 @@ def test_a_damaged_text_is_refused_in_one_line(text):
 
 
 def test_columns_describe_the_rows():
-    for name in registry.NAMES:
+    for name in registry.names():
         r = result(name)
         assert all(set(row) == {column.key for column in r.columns} for row in r.rows)
         assert r.unit in {"s", "×", "B", "B/s", "FLOP/s", "FLOP", "tokens/s", "%", ""}, r.unit
@@ -191,7 +191,7 @@ def test_an_edited_recording_is_named_and_left_out(recordings):
     assert any("h200-sxm.json is refused" in note and "edited" in note for note in compared.notes)
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("name", registry.names())
 def test_every_experiment_compares_and_draws(name, recordings):
     r = result(name)
     assert [row["case"] for row in r.compare().rows] == [row["case"] for row in r.rows]

@@ -72,7 +72,7 @@ def about(value):
     return pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("name", registry.names())
 def test_recorded_rows_follow_from_their_raw_repeats(name):
     """All but what no repeat holds: the peak of memory beside the tokens a second of `training_ladder`."""
     for id in loading.recorded(name):

@@ -20,7 +20,7 @@ def with_columns(name, key):
     return key in {column.key for column in registry.get(name).columns}
 
 
-TIMED = [name for name in registry.NAMES if with_columns(name, "attained") and with_columns(name, "calls")]
+TIMED = [name for name in registry.names() if with_columns(name, "attained") and with_columns(name, "calls")]
 
 
 @pytest.mark.parametrize("name", ["ten_times_flops", *TIMED])
@@ -44,7 +44,7 @@ def test_a_run(name, kept_profile, timed_once):
             assert row["predicted"] == r.prediction[row["case"]]
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("name", registry.names())
 def test_any_experiment_runs_quietly_or_says_what_it_needs(name, kept_profile, timed_once, capfd):
     if registry.get(name).gpu_only:
         with pytest.raises(experiments.Unavailable, match="GPU"):
@@ -64,7 +64,7 @@ def test_ratios_are_quotients_of_medians(kept_profile, nothing_built, monkeypatc
     r = experiments.run("ten_times_flops", on="cpu")
     cases = registry.get("ten_times_flops").cases(hardware.measured(kept_profile["cpu"]), True)
     seconds = {case.name: n * 1e-3 / case.share for n, case in enumerate(cases, 1)}
-    from course_lib.experiments.measurements.ten_times_flops import PAIRS
+    from course_lib.units.q05_flops_are_not_time.experiments.ten_times_flops import PAIRS
 
     assert [row["case"] for row in r.rows] == list(PAIRS)
     for row in r.rows:

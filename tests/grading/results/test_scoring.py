@@ -5,9 +5,9 @@ import random
 
 import pytest
 
+from course_lib import units as package_data
 from course_lib.grading.results.scoring import Scored, calls_for, score
 from course_lib.grading.sandbox.conversation import Reply
-from course_lib.teaching import units as package_data
 from course_lib.teaching.checks.check import Check, check, public_cases
 from course_lib.teaching.checks.check_form import decode_arguments
 from course_lib.teaching.checks.check_values import plain
@@ -186,10 +186,13 @@ def test_replies_that_do_not_belong_to_the_calls():
 def built(tmp_path, monkeypatch):
     """The data of `check()`, made of the sources as they are now."""
     for folder in FOLDERS:
-        (tmp_path / folder.name).mkdir()
+        lesson, data = tmp_path / "lessons" / folder.name, tmp_path / "exercises" / folder.name
+        lesson.mkdir(parents=True)
+        (lesson / "lesson.md").touch()
+        data.mkdir(parents=True)
         cases = {each.id: public_cases(each) for each in load_checks(folder, ROOT)}
-        (tmp_path / folder.name / "checks.json").write_text(json.dumps(cases))
-    monkeypatch.setattr(package_data, "root", lambda: tmp_path)
+        (data / "checks.json").write_text(json.dumps(cases))
+    monkeypatch.setattr(package_data, "home", lambda: tmp_path)
     monkeypatch.setenv("COURSE_HOME", str(tmp_path))
 
 

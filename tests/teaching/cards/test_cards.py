@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib import card
-from course_lib.teaching import markup, units
+from course_lib import card, units
+from course_lib.teaching import markup
 from course_lib.teaching.cards import answers, card_state
 from course_lib.teaching.cards.answer_html import answer_html, earlier_html, scale_picture
 from course_lib.teaching.cards.card_state import Guess, State
@@ -84,10 +84,11 @@ def test_a_card_with_incomplete_texts_gives_one_line(toys):
 
 @pytest.mark.parametrize("text", ["[speed-up\nkind =", "speed-up = 3", "[speed-up]\nkind = 3", "\udcff"])
 def test_damaged_texts_give_one_line(toys, monkeypatch, tmp_path, text):
-    unit = tmp_path / "units" / "t1_toy"
+    unit = tmp_path / "course" / "lessons" / "t1_toy"
     unit.mkdir(parents=True)
+    (unit / "lesson.md").touch()
     (unit / "cards.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
-    monkeypatch.setattr(units, "root", lambda: unit.parent)
+    monkeypatch.setattr(units, "home", lambda: tmp_path / "course")
     units.cards.cache_clear()
     line = repr(card("t1.speed-up"))
     assert "cards.toml" in line

@@ -2,8 +2,7 @@
 
 from html.parser import HTMLParser
 
-from course_lib import card, verdicts
-from course_lib.teaching import units
+from course_lib import card, units, verdicts
 from course_lib.teaching.cards import answers
 
 

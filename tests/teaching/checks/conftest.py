@@ -1,16 +1,16 @@
-"""The toy checks as package data."""
+"""The toy checks as the build leaves them."""
 
 import json
 
 import pytest
 
-from course_lib.teaching import units
+from course_lib import units
 from course_lib.teaching.checks.check import Check, public_cases
 from tests.teaching.checks.toy_checks import CHECKS
 
 
 class Unit:
-    """A folder of package data with checks of our own, and an empty record."""
+    """A built folder with checks of our own, and an empty record."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -27,10 +27,13 @@ class Unit:
 @pytest.fixture
 def unit(tmp_path, monkeypatch) -> Unit:
     """The unit q99 with the toy checks. Attempts are recorded in the test's own folder, which is the current one."""
-    monkeypatch.setattr(units, "root", lambda: tmp_path / "units")
+    monkeypatch.setattr(units, "home", lambda: tmp_path / "course")
     monkeypatch.setenv("COURSE_HOME", str(tmp_path))
     monkeypatch.delenv("COURSE_STATIC")
     monkeypatch.chdir(tmp_path)
-    made = Unit(tmp_path / "units" / "q99_toy")
+    made = Unit(tmp_path / "course" / "exercises" / "q99_toy")
+    lesson = tmp_path / "course" / "lessons" / "q99_toy" / "lesson.md"
+    lesson.parent.mkdir(parents=True)
+    lesson.touch()
     made.hold(*CHECKS)
     return made

@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from course_lib.teaching import units
+from course_lib import units
 from course_lib.teaching.checks.check import check, public_cases
 from course_lib.teaching.record import record
 from tests.teaching.checks.toy_checks import CHECKS, a_check

@@ -1,16 +1,16 @@
-"""Whatever is chosen in an explorer of the library, no stop of a slider is refused."""
+"""Whatever is chosen in an explorer of the library or of a unit, no stop of a slider is refused."""
 
 import pytest
 
-from course_lib import explore
 from course_lib.teaching.explore.controls import Choice, Whole
+from tests.explorers import IMPORTS
 
-EXPLORERS = [name for name in explore.__all__ if name.islower() and name != "build"]
 
-
-@pytest.mark.parametrize("name", EXPLORERS)
-def test_no_choice_and_no_end_of_a_slider_is_refused(learner, name):
-    live = getattr(explore, name)()
+@pytest.mark.parametrize("call", IMPORTS)
+def test_no_choice_and_no_end_of_a_slider_is_refused(learner, call):
+    names = {}
+    exec(IMPORTS[call], names)
+    live = eval(f"{call}()", names)
     first, controls = live.state, live._frame.controls
     questions = 0
 
@@ -18,7 +18,7 @@ def test_no_choice_and_no_end_of_a_slider_is_refused(learner, name):
         nonlocal questions
         questions += 1
         live.widget.asked = {"question": str(questions), "values": values}
-        assert live.widget.line == "", (name, values, live.widget.values)
+        assert live.widget.line == "", (values, live.widget.values)
 
     def to_the_ends():
         for slider in (name for name, control in controls.items() if isinstance(control, Whole)):

@@ -284,7 +284,7 @@ from pathlib import Path
 from course_lib.teaching.lab import my_course
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)  # a real write that really fails
-my_course.shipped, my_course.copy_folder = lambda: Path(sys.argv[1]), lambda: Path(sys.argv[2])
+my_course.units.home, my_course.copy_folder = lambda: Path(sys.argv[1]), lambda: Path(sys.argv[2])
 my_course.os.execve = lambda *_: print("JupyterLab starts") or sys.exit(0)
 sys.exit(my_course.main())
 """
@@ -328,7 +328,7 @@ os.chdir(sys.argv[2])
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)  # nothing stops root
-my_course.shipped, my_course.copy_folder = lambda: Path(sys.argv[1]), lambda: Path("my_course").absolute()
+my_course.units.home, my_course.copy_folder = lambda: Path(sys.argv[1]), lambda: Path("my_course").absolute()
 my_course.os.execve = lambda *_: print("JupyterLab starts") or sys.exit(0)
 sys.exit(my_course.main())
 """
@@ -386,7 +386,7 @@ def started(course, monkeypatch):
     """`main` with the toy course; what it would have started."""
     source, target = course
     calls = []
-    monkeypatch.setattr(my_course, "shipped", lambda: source)
+    monkeypatch.setattr(my_course.units, "home", lambda: source)
     monkeypatch.setattr(my_course, "copy_folder", lambda: target)
     monkeypatch.setattr(my_course.os, "execve", lambda *args: calls.append((Path.cwd(), *args)))
     monkeypatch.chdir(source)
@@ -480,19 +480,19 @@ def test_a_file_in_the_place_of_the_folder_gives_one_line(started, monkeypatch, 
 
 
 def test_nothing_shipped_gives_one_line(started, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(my_course, "shipped", lambda: tmp_path / "nowhere")
+    monkeypatch.setattr(my_course.units, "home", lambda: tmp_path / "nowhere")
     assert main() == 1
     assert "make build" in capsys.readouterr().err
 
 
 def test_in_a_checkout_the_copy_lies_in_it():
-    assert my_course.shipped() == ROOT
+    assert my_course.units.home() == ROOT
     assert my_course.copy_folder() == ROOT / "my_course"
 
 
 def test_from_a_wheel_the_copy_that_holds_the_current_folder_is_used(monkeypatch, tmp_path):
-    monkeypatch.setattr(my_course, "_checkout", lambda: None)
-    assert my_course.shipped().name == "_shipped"
+    monkeypatch.setattr(my_course.units, "checkout", lambda: None)
+    assert my_course.units.home().name == "_shipped"
     monkeypatch.chdir(tmp_path)
     assert my_course.copy_folder() == tmp_path / "my_course"
     deep = tmp_path / "my_course" / "notebooks"

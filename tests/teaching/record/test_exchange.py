@@ -219,10 +219,10 @@ from pathlib import Path
 seen = []
 sys.addaudithook(lambda name, args: seen.append(name) if name.startswith("socket.") else None)
 from course_lib import check, cli, progress
-from course_lib.teaching import units
+from course_lib import units
 from course_lib.teaching.lab import my_course
 from course_lib.teaching.record.record import Record
-my_course.update(my_course.shipped(), Path.cwd())
+my_course.update(units.home(), Path.cwd())
 Record.open().add("guess", "q05.linear-1-to-100", {"value": 3.0, "sure": "very"})
 Record.open().add("reveal", "q05.linear-1-to-100", {"truth": 1.0, "right": False, "decades": 2.0})
 check("q05.intensity", lambda m, k, n, bytes_per_element: 1.0)

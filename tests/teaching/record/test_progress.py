@@ -1,20 +1,19 @@
 """What `progress()` says of a record, and how it says it."""
 
-import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from course_lib.teaching import units
+from course_lib import units
 from course_lib.teaching.cards.card import card
 from course_lib.teaching.checks.check import check
 from course_lib.teaching.record import progress_view
 from course_lib.teaching.record.progress import REVISIT, progress
 from course_lib.teaching.record.record import Record
 
-TOY = Path(__file__).parents[1] / "toy_units" / "t1_toy"
+TOY = Path(__file__).parents[1] / "toy_units" / "lessons" / "t1_toy"
 
 
 def reveal(id: str, sure: str, right: bool | None, decades: float | None = None, value=1.0, **more):
@@ -86,7 +85,7 @@ def test_what_check_found_reaches_progress(learner, tries, counted, again):
         check("q05.intensity", function)
     unit = the_unit("q05")
     assert (unit.solved, unit.tried) == counted
-    assert unit.exercises == len(json.loads(units.read_text(unit.unit, "checks.json")))
+    assert unit.exercises == len(units.checks(unit.unit))
     assert f"{counted[0]} of {unit.exercises}" in str(progress())
     assert ["arithmetic_intensity" in item.title for item in progress().revisit] == [True] * again
 

@@ -1,1 +1,0 @@
-"""Built from lessons/00_start_here; change it there."""

@@ -1,1 +1,0 @@
-"""Built from lessons/claims; change it there."""

@@ -1,1 +1,0 @@
-"""Built from lessons/q01_memory_wall; change it there."""

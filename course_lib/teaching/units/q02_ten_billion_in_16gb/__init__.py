@@ -1,1 +1,0 @@
-"""Built from lessons/q02_ten_billion_in_16gb; change it there."""

@@ -1,1 +1,0 @@
-"""Built from lessons/q03_activations_outgrow_weights; change it there."""

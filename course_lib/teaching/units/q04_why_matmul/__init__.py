@@ -1,1 +1,0 @@
-"""Built from lessons/q04_why_matmul; change it there."""

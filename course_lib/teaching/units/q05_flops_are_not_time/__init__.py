@@ -1,1 +1,0 @@
-"""Built from lessons/q05_flops_are_not_time; change it there."""

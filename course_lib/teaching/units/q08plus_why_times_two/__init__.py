@@ -1,1 +1,0 @@
-"""Built from lessons/q08plus_why_times_two; change it there."""

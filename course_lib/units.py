@@ -1,0 +1,79 @@
+"""The units of the course: a folder each in `lessons/`, named `<prefix>_<words>`; the ids of its cards and checks begin
+with `<prefix>.`, and its Python files import as `course_lib.units.<unit>.<module>`.
+
+Only this module knows where the folders are: a checkout has its sources, an installed wheel the same folders, less what
+teachers keep, in `_shipped`. Beside them `exercises/` and `notebooks/` hold what the build makes of a unit.
+"""
+
+import importlib
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+def checkout() -> Path | None:
+    """The repository that this library is read from; None for an installed wheel."""
+    root = Path(__file__).resolve().parent.parent
+    return root if (root / "lessons").is_dir() and (root / "pyproject.toml").is_file() else None
+
+
+def home() -> Path:
+    """The folder that holds `lessons`, `notebooks` and `exercises`."""
+    return checkout() or Path(__file__).parent / "_shipped"
+
+
+__path__ = [str(home() / "lessons")]
+
+
+def names() -> list[str]:
+    """The folder names of all units, sorted."""
+    return sorted(path.parent.name for path in (home() / "lessons").glob("[!_.]*/lesson.md"))
+
+
+def prefix(unit: str) -> str:
+    """`q05_flops_are_not_time` → `q05`."""
+    return unit.partition("_")[0]
+
+
+def unit_of(id: str) -> str | None:
+    """The unit that an id such as `q05.same-flops` belongs to, or None."""
+    return next((unit for unit in names() if prefix(unit) == id.partition(".")[0]), None)
+
+
+def about(unit: str) -> Mapping[str, Any]:
+    """What the build says of a unit's lesson: "title", "minutes", "part" where it belongs to one, and "cells", the ids
+    of the cells that show its cards. Empty before the first build.
+    """
+    return json.loads(_read(home() / "notebooks" / f"{unit}.json") or "{}")
+
+
+def checks(unit: str) -> Mapping[str, Mapping[str, Any]]:
+    """The public cases of a unit's checks, by id, as the build made them."""
+    return json.loads(_read(home() / "exercises" / unit / "checks.json") or "{}")
+
+
+@cache
+def cards(unit: str) -> Mapping[str, Mapping[str, Any]]:
+    """The tables of a unit's `cards.toml`, by card id. Malformed TOML is a ValueError that names the file."""
+    try:
+        tables = tomllib.loads(_read(home() / "lessons" / unit / "cards.toml"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{unit}/cards.toml cannot be read: {error}") from None
+    return {f"{prefix(unit)}.{key}": value for key, value in tables.items()}
+
+
+def function(unit: str, module: str, id: str) -> Callable[..., Any]:
+    """The function of `truths.py` or `claims.py` that belongs to a card: named as the id, with `_` for `-`."""
+    name = id.partition(".")[2].replace("-", "_")
+    found = getattr(importlib.import_module(f"{__name__}.{unit}.{module}"), name, None)
+    if not callable(found):
+        raise LookupError(f"{unit}/{module}.py has no function {name}()")
+    return found
+
+
+def _read(path: Path) -> str:
+    """The text of a file, empty where there is none."""
+    return path.read_text(encoding="utf-8") if path.is_file() else ""

@@ -1,1 +1,0 @@
-"""A unit for tests: cards of each kind, and cards that go wrong."""
