@@ -7,7 +7,7 @@ of Korthikanti et al., "Reducing Activation Recomputation in Large Transformer M
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from course_lib.accounting import hardware, models, units
+from course_lib.accounting import models, units
 from course_lib.accounting.breakdown import Breakdown
 from course_lib.accounting.convnet import pair
 from course_lib.accounting.layers import tape
@@ -97,8 +97,10 @@ def _live(parts) -> dict:
 
 def _megatron(model, batch, seq, image, precision, attention, recompute) -> Breakdown:
     """Korthikanti et al., equations 1 and 2, without tensor parallelism, op by op as in their section 4.1."""
-    if not model.decodes:
-        raise ValueError(f"convention='megatron' is a formula for decoders; model={units.shortly(model)} is none.")
+    if not isinstance(model, models.Transformer):
+        raise ValueError(
+            f"convention='megatron' is a formula for a models.Transformer; model={units.shortly(model)} is none."
+        )
     if image is not None:
         raise ValueError(f"image={image!r}: {model.name} takes sequences of tokens; give seq=.")
     if precision == "fp32":
@@ -193,7 +195,7 @@ def training_peak(
     model = models.resolve(model)
     step, held, instants = _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach)
     omitted = (*_BESIDE, *([_PATCH_SCRATCH] if model.reads_images else []))
-    if model.q_width > model.mlp_width:
+    if any(step.attention._q > layer.f for layer in model.kinds[0][0].layers if hasattr(layer, "f")):
         omitted += (_WIDE_ATTENTION,)
     more = {"assumptions": _assumptions(model, step.x, foreach), "omitted": omitted}
     phases = {}
@@ -292,44 +294,6 @@ def _update(tensors, weights, optimizer, foreach) -> Quantity:
     sequence = [*before, *layer, *layer[:1], *after]
     pairs = zip([NOTHING, *sequence[:-1]], sequence, strict=True)
     return max((old + new + new for old, new in pairs), key=lambda amount: amount.value)
-
-
-def largest_batch(
-    model,
-    device,
-    seq=None,
-    image=None,
-    precision: str = "fp32",
-    attention: str = "eager",
-    recompute: str = "none",
-    optimizer: str = "adamw",
-    foreach: bool = False,
-) -> int:
-    """The largest batch whose `training_peak` fits the memory of `device` (an id or a `hardware.Device`).
-
-    ValueError, with the numbers, if a batch of 1 does not fit.
-    """
-    device = hardware.resolve(device)
-
-    def need(batch) -> int:
-        _, held, instants = _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach)
-        return total(held.values()).value + max(total(instant).value for instant in instants.values())
-
-    one = need(1)
-    if one > device.memory_capacity:
-        raise ValueError(
-            f"batch=1 of {model.name} needs {units.format_bytes(one)}, and {device.id} has "
-            f"{units.format_bytes(device.memory_capacity)}: shorten seq, recompute, or share the model among ranks."
-        )
-    # From a batch of 2 on, every instant is linear in the batch, so their maximum is convex: Newton's steps from above
-    # never pass the answer.
-    two = need(2)
-    if two > device.memory_capacity:
-        return 1
-    batch = 2 + (device.memory_capacity - two) // (need(3) - two)
-    while (over := need(batch) - device.memory_capacity) > 0:
-        batch -= -(-over // (need(batch) - need(batch - 1)))
-    return batch
 
 
 units.teach(globals())

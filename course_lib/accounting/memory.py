@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from course_lib.accounting import models, precision, units
-from course_lib.accounting.activations import Peak, activations, largest_batch, training_peak
+from course_lib.accounting.activations import Peak, activations, training_peak
 from course_lib.accounting.breakdown import Breakdown
 from course_lib.accounting.layers.base import PROJECTIONS
 from course_lib.accounting.quantity import Quantity, ceil, symbol
@@ -14,7 +14,6 @@ __all__ = [
     "Recipe",
     "activations",
     "kv_cache",
-    "largest_batch",
     "lora_parameters",
     "model_state",
     "recipe",

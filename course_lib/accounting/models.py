@@ -36,7 +36,7 @@ class Model(Stack):
     """A model of any layers: those `before` its blocks, the blocks themselves as `layers`, and those `after` them.
 
     Blocks that are equal are counted together; where there are several kinds, each is a view by its label. context:
-    tokens that a sequence has where none are said.
+    tokens that a sequence has where none are said. A layer that is no Block stands in `layers` as a block of its own.
     """
 
     name: str
@@ -55,7 +55,8 @@ class Model(Stack):
             object.__setattr__(self, "context", units.count(self.context, "context"))
 
     def stack(self):
-        return list(self.before), list(self.layers), list(self.after)
+        alone = {id(layer): Block(layer) for layer in self.layers if not isinstance(layer, Block)}
+        return list(self.before), [alone.get(id(layer), layer) for layer in self.layers], list(self.after)
 
 
 class _Blocks(Stack):
@@ -365,10 +366,6 @@ def deepseek(
     What is trained by no gradient (the biases that balance the experts) is no parameter; multi-token prediction is not
     in it.
     """
-    d, V = (
-        symbol("d", units.count(d_model, "d_model"), "model width"),
-        symbol("V", units.count(vocab, "vocab"), "vocabulary"),
-    )
     d, V, norm = _ends(d_model, vocab)
     attention = LatentAttention(d=d, h=heads, a=query_latent, c=latent, r=rotary_dim, u=head_dim, v=value_dim)
     gated = {"gated": True, "activation": "silu"}
@@ -385,10 +382,6 @@ def deepseek(
 
 def mamba2(name, *, layers, d_model, heads, head_dim, state, vocab, context, groups=1, tied_head=True) -> Model:
     """A decoder of Mamba-2 mixers alone (Dao and Gu 2024): no attention, no MLP, RMSNorm, no positions."""
-    d, V = (
-        symbol("d", units.count(d_model, "d_model"), "model width"),
-        symbol("V", units.count(vocab, "vocab"), "vocabulary"),
-    )
     d, V, norm = _ends(d_model, vocab)
     block = Block(norm, Mamba2(d=d, h=heads, w=head_dim, G=groups, s=state))
     after = [norm, Head(d=d, V=V, tied=units.flag(tied_head, "tied_head"))]

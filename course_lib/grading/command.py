@@ -9,7 +9,7 @@ from course_lib.grading.intake.task import Task
 from course_lib.grading.run import Course, units_in
 from course_lib.grading.run import grade as grade_all
 from course_lib.grading.seeds import new_key, read_key, write_key
-from course_lib.grading.wording import say
+from course_lib.grading.sentences import say
 
 
 def grade(

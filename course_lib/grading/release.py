@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 from course_lib.grading.leak import leaks, secrets
-from course_lib.grading.wording import say
+from course_lib.grading.sentences import say
 
 FOLDERS = ("notebooks", "exercises")
 FILES = ("LICENSE", "LICENSE-TEXT")

@@ -23,7 +23,7 @@ from course_lib.grading.results.kept import Store
 from course_lib.grading.results.scoring import calls_for, score
 from course_lib.grading.sandbox.engine import Answered, Engine, Job
 from course_lib.grading.seeds import exercise_seed
-from course_lib.grading.wording import say
+from course_lib.grading.sentences import say
 from course_lib.teaching import checks
 
 HIDDEN = 8

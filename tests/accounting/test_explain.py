@@ -15,13 +15,13 @@ from course_lib.accounting import (
     inference,
     memory,
     models,
-    multiprocessors,
     parallelism,
     precision,
     roofline,
 )
 from course_lib.accounting.breakdown import Breakdown
 from course_lib.accounting.explained import Explained
+from course_lib.accounting.hardware import multiprocessors
 from course_lib.accounting.layers import MLP, Attention, Block, Embedding, Head, Norm
 
 FUNCTIONS = {"ceil": math.ceil, "min": min, "max": max, "log2": math.log2, "sqrt": math.sqrt}

@@ -269,6 +269,42 @@ def test_blocks_that_are_equal_count_together_whether_or_not_they_are_one_object
     assert len(right.kinds) == 1
 
 
+class Adapter(Layer):
+    sizes = {"d": "model width", "r": "rank"}  # noqa: RUF012
+
+    def parameters(self, active=False):
+        return {"adapter": 2 * self.d * self.r}
+
+    def flops(self, x):
+        return {"adapter": 4 * x.B * x.T * self.d * self.r}
+
+    def saved(self, x):
+        return {"adapter": x.m * x.B * x.T * (self.d + self.r)}
+
+    def cache(self, x):
+        return {}
+
+
+def test_a_layer_of_ones_own_stands_among_others_or_alone():
+    gpt2 = models.load("gpt2")
+    before, blocks, after = gpt2.parts
+    own = Model("adapted", before, [Block(*blocks[0].layers, Adapter(d=768, r=4))] * 12, after, 1024)
+    batch, seq, each = 2, 64, 12 * 2 * 768 * 4
+    assert int(own.parameters()) - int(gpt2.parameters()) == each
+    for ask in (flops.forward, flops.training_step):
+        assert (
+            int(ask(own, batch, seq)) - int(ask(gpt2, batch, seq))
+            == (1 if ask is flops.forward else 3) * 2 * 128 * each
+        )
+    kept = {again: int(memory.activations(own, batch, seq, recompute=again)) for again in ("none", "full")}
+    assert kept["none"] - int(memory.activations(gpt2, batch, seq)) == 12 * 4 * 128 * (768 + 4)
+    assert kept["full"] == int(memory.activations(gpt2, batch, seq, recompute="full"))
+    assert memory.kv_cache(own, 2, 64) == memory.kv_cache(gpt2, 2, 64)
+    alone = Model("alone", [Embedding(d=768, V=9)], [Adapter(d=768, r=4)] * 12, [Head(d=768, V=9)])
+    once, twice = (flops.training_step(alone, 1, 8, recompute=again)["adapter"] for again in ("none", "full"))
+    assert (once, twice) == (3 * 8 * 2 * each, 4 * 8 * 2 * each)
+
+
 class Silent(Layer):
     sizes = {"d": "model width"}  # noqa: RUF012
 
@@ -278,6 +314,8 @@ class Silent(Layer):
     [
         (lambda: Attention(d=8, h=2, w=4), ["Attention needs g=", "key heads"]),
         (lambda: Attention(d=8, h=2, g=1, w=4, windows=3), ["Attention knows no windows=", "Did you mean 'window'"]),
+        (lambda: Attention(d=8, h=3, g=2, w=4), ["g=2", "h=3"]),
+        (lambda: Attention(d=8, h=3, g=1, w=4, window=2.5), ["window=2.5", "whole number"]),
         (lambda: MLP(d=8, f=2.5), ["f=2.5", "whole number"]),
         (lambda: MLP(d=0, f=2), ["d=0", "at least 1"]),
         (lambda: MLP(d=8, f=2, activation="swish"), ["activation='swish'", "silu"]),
@@ -302,6 +340,11 @@ class Silent(Layer):
 )
 def test_what_cannot_be_said_is_refused(call, says, refuses):
     refuses(call, says)
+
+
+def of_mlps():
+    mlp = MLP(d=8, f=9, gated=True, activation="silu", style="llama")
+    return Model("of MLPs", [Embedding(d=8, V=5)], [Block(Norm(d=8, rms=True), mlp)], [Norm(d=8), Head(d=8, V=5)])
 
 
 DEEPSEEK = [name for name in inspect.signature(models.deepseek).parameters if name not in ("name", "layers")]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.accounting import hardware, memory, models, units
+from course_lib.accounting import memory, models, units
 from course_lib.accounting.memory import Recipe, activations, kv_cache, model_state, training_peak
 from course_lib.accounting.models import Transformer, VisionTransformer
 
@@ -309,29 +309,6 @@ def test_a_cache_of_blocks_counts_their_scales():
     assert int(kv_cache(LLAMA, tokens=64, dtype="mxfp8")) * 32 == int(kv_cache(LLAMA, tokens=64, dtype="int8")) * 33
 
 
-# ---------------------------------------------------------------- the largest batch
-
-
-@given(
-    gigabytes=st.floats(3, 200),
-    seq=st.integers(1, 1024),
-    model=st.sampled_from([GPT2, replace(GPT2, dropout=0.1), replace(LLAMA, layers=2, vocab=5000, dropout=0.1)]),
-    attention=st.sampled_from(["eager", "sdpa"]),
-    recompute=st.sampled_from(["none", "full"]),
-    precision=st.sampled_from(["fp32", "amp-bf16"]),
-)
-def test_the_largest_batch_fits_and_the_next_does_not(gigabytes, **step):
-    model, capacity = step.pop("model"), int(gigabytes * 1e9)
-    device = replace(hardware.load("a100-80-sxm"), memory_capacity=capacity)
-    if int(training_peak(model, batch=1, **step)) > capacity:
-        with pytest.raises(ValueError, match="batch=1"):
-            memory.largest_batch(model, device, **step)
-        return
-    batch = memory.largest_batch(model, device, **step)
-    assert int(training_peak(model, batch=batch, **step)) <= capacity
-    assert int(training_peak(model, batch=batch + 1, **step)) > capacity
-
-
 # ---------------------------------------------------------------- errors teach
 
 
@@ -355,7 +332,6 @@ def test_the_largest_batch_fits_and_the_next_does_not(gigabytes, **step):
         (lambda: activations(GPT2, precision=0), ["precision=0", "fp32"]),
         (lambda: activations(GPT2, precision=[]), ["precision=[]", "fp32"]),
         (lambda: training_peak(GPT2, foreach=1), ["foreach=1", "True or False"]),
-        (lambda: memory.largest_batch(GPT2, "a100-80-sxm", foreach=None), ["foreach=None", "True or False"]),
         (lambda: model_state(10, zero_stage=1, ranks=11), ["ranks=11", "params=10"]),
         (lambda: model_state(1e9, offload="momentum"), ["offload='momentum'", "moment1"]),
         (lambda: model_state(1e9, "frozen-bf16", offload="weights"), ["leaves nothing on the device"]),
@@ -393,8 +369,6 @@ def test_the_largest_batch_fits_and_the_next_does_not(gigabytes, **step):
         (lambda: kv_cache(VIT, tokens=8), ["models.Transformer", "decoder"]),
         (lambda: kv_cache(LLAMA, tokens=8, page_tokens=0), ["page_tokens=0"]),
         (lambda: kv_cache(LLAMA, tokens=8, dtype="bf61"), ["dtype='bf61'", "bf16"]),
-        (lambda: memory.largest_batch(LLAMA, "a100-80-sxm", seq=8192), ["batch=1", "llama3-8b", "80.0 GB", "seq"]),
-        (lambda: memory.largest_batch(GPT2, "a100", seq=512), ["device='a100'", "a100-80-sxm"]),
     ],
 )
 def test_the_message_names_argument_value_and_remedy(call, says, refuses):

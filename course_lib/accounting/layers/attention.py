@@ -1,5 +1,6 @@
 """Attention: multi-head, grouped, windowed, and from a latent."""
 
+from course_lib.accounting import units
 from course_lib.accounting.layers import tape
 from course_lib.accounting.layers.base import Inputs, Layer, matrix
 from course_lib.accounting.layers.norm import EACH as NORM
@@ -35,7 +36,6 @@ class Attention(Layer):
     """
 
     sizes = {"d": "model width", "h": "query heads", "g": "key heads", "w": "width of one head"}
-    branch = True
     window = None
     qkv_bias = out_bias = qk_norm = rms = False
     dropout = 0.0
@@ -45,8 +45,12 @@ class Attention(Layer):
         super().__init__(**given)
         self._q = symbol("q", self.h * self.w, "width of all query heads")
         self._k = symbol("k", self.g * self.w, "width of all key heads, and of all value heads")
-        if self.window is not None:
-            self.window = symbol("W", self.window, "tokens that a window holds")
+        if self.h.value % self.g.value:
+            raise ValueError(
+                f"g={self.g.value} must divide h={self.h.value}: every key head serves equally many queries."
+            )
+        if self.window is not None and not isinstance(self.window, Quantity):
+            self.window = symbol("W", units.count(self.window, "window"), "tokens that a window holds")
 
     def parameters(self, active=False):
         d, q, k = self.d, self._q, self._k
@@ -115,7 +119,6 @@ class LatentAttention(Layer):
         "v": "width of a head's value",
     }
     a = None
-    branch = True
 
     def parameters(self, active=False):
         d, h, a, c, r, u, v = (getattr(self, name) for name in "dhacruv")

@@ -63,7 +63,7 @@ class Layer:
 
     sizes: dict = {}
     backward = 2  # products of the backward pass for each of the forward pass; 1 where the input needs no gradient
-    branch = False  # whether its output is added to the residual stream
+    branch = True  # in a block, whether its output is added to the residual stream
 
     def __init__(self, **given):
         kind = type(self)
@@ -166,6 +166,8 @@ class Layer:
 class Plain(Layer):
     """Base of layers that have no matrix product, keep nothing for the next token and are whole on every rank."""
 
+    branch = False
+
     def flops(self, x):
         return {}
 
@@ -199,9 +201,13 @@ class Block(Layer):
     def flops(self, x):
         return self._sum(lambda layer: layer.flops(x))
 
+    @property
+    def width(self) -> Quantity:
+        """Of the residual stream: the d of its layers."""
+        return next((layer.d for layer in self.layers if hasattr(layer, "d")), None) or self._unsaid("d, its width")
+
     def extras(self, x):
-        width = next(layer.d for layer in self.layers if layer.branch)
-        residual = sum(layer.branch for layer in self.layers) * x.B * x.T * width
+        residual = sum(layer.branch for layer in self.layers) * x.B * x.T * self.width
         return self._sum(lambda layer: layer.extras(x)) | {"residual": residual}
 
     def training(self, x):
@@ -214,7 +220,7 @@ class Block(Layer):
 
     def saved(self, x):
         if x.recompute == "full":  # its input, and nothing else
-            return {"checkpoint": product(x.s, x.B, x.T, next(layer.d for layer in self.layers if layer.branch))}
+            return {"checkpoint": product(x.s, x.B, x.T, self.width)}
         return added(layer.saved(x) for layer in self.layers)
 
     def cache(self, x):

@@ -18,7 +18,6 @@ class MLP(Layer):
     """Two matrices, or three with a gate."""
 
     sizes = {"d": "model width", "f": "width of the MLP"}
-    branch = True
     gated = bias = False
     activation = "gelu"
     dropout = 0.0

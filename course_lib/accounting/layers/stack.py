@@ -37,12 +37,15 @@ class Stack:
             objects[id(block)] = (block, objects.get(id(block), (None, 0))[1] + 1)
         for block, number in objects.values():
             counts[block] = counts.get(block, 0) + number
-        if len(counts) == 1:
-            return [(block, symbol("L", number, "layers")) for block, number in counts.items()]
-        return [
-            (block, symbol(f"L{str(place).translate(LOW)}", number, f"{_label(block, place)} layers"))
-            for place, (block, number) in enumerate(counts.items(), 1)
-        ]
+        names = (
+            [("L", "layers")]
+            if len(counts) == 1
+            else [
+                (f"L{str(place).translate(LOW)}", f"{_label(block, place)} layers")
+                for place, block in enumerate(counts, 1)
+            ]
+        )
+        return [(block, symbol(name, counts[block], said)) for block, (name, said) in zip(counts, names, strict=True)]
 
     @cached_property
     def count(self) -> Quantity:
@@ -59,18 +62,15 @@ class Stack:
             said = [
                 (answer[name], count) for answer, (_, count) in zip(answers, self.kinds, strict=True) if name in answer
             ]
-            repeated = len({part.value for part, _ in said}) < len(
-                said
-            )  # texts are compared only where values are equal
             alike = {}
             for part, count in said:
-                alike.setdefault(key(part) if repeated else part.value, (part, []))[1].append(count)
+                alike.setdefault(key(part), (part, []))[1].append(count)
             terms = [
                 (self.count if len(counts) == len(answers) else total(counts)) * part for part, counts in alike.values()
             ]
-            parts[name] = total(terms)
-            if len(terms) > _MANY:
-                parts[name] = symbol("Σ", parts[name].value, f"{name} of {len(terms)} kinds of layers, added up")
+            many = len(terms) > _MANY
+            meaning = f"{name} of {len(terms)} kinds of layers, added up"
+            parts[name] = symbol("Σ", total(terms).value, meaning) if many else total(terms)
         return parts
 
     def breakdown(self, unit: str, ask: Callable[[Layer], dict[str, Quantity]], **more) -> Breakdown:

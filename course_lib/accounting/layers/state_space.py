@@ -18,7 +18,6 @@ class Mamba2(Layer):
         "y": "taps of the convolution",
         "K": "tokens of a chunk",
     }
-    branch = True
     G, y, K = 1, 4, 256
 
     def __init__(self, **given):

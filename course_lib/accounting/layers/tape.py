@@ -363,14 +363,15 @@ class Step:
     def __init__(self, model, x):
         self.x, (block, _) = x, model.kinds[0]
         before, _, (*between, head) = model.parts
-        if not hasattr(block, "layers"):
-            block._unsaid("the ops of its backward pass: make it a Block of layers")
         self.head, self.final_norm = head.ops(x), [op for layer in between for op in layer.ops(x)]
         self.layer = _in_block(block, x)
+        self.attention = next((layer for layer in block.layers if hasattr(layer, "qk_norm")), None)
         if any(_in_block(other, x) != self.layer for other, _ in model.kinds[1:]):
             raise ValueError(f"model={model.name!r} has several kinds of layers; the peak of equal ones is known.")
-        core = _AttentionOps(next(layer for layer in block.layers if hasattr(layer, "qk_norm")), x)
-        begins = next(place for place, op in enumerate(self.layer) if op.core)
+        begins = next((place for place, op in enumerate(self.layer) if op.core), None)
+        if begins is None:
+            block._unsaid("the peak of a block without attention")
+        core = _AttentionOps(self.attention, x)
         # inside attention, the forward pass has not saved yet what backward has freed when it gets there
         later = total(amount for op in self.layer[:begins] for amount in op.saved.values())
         self.unsaved, self.in_core = core.unsaved(), core.copies() - later
@@ -384,7 +385,7 @@ class Step:
             [tensor for layer in layers for tensor in layer.tensors(x.w)]
             for layers in (before, _in_order(block), (*between, head))
         )
-        self.L, self.stream = model.count, product(x.s, x.B, x.T, block.layers[0].d)
+        self.L, self.stream = model.count, product(x.s, x.B, x.T, block.width)
         self.R = symbol("R", self.L - 1, "all layers but one")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.grading.intake.task import Answer, Task, checked, nbgrader_of, source_of
-from course_lib.grading.wording import say
+from course_lib.grading.sentences import say
 
 LARGEST = 64_000_000
 """Bytes of a notebook file."""

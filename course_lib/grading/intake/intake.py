@@ -13,7 +13,7 @@ from pathlib import Path
 from course_lib.grading.intake.cells import Found, Unreadable, clean, match, read_cells
 from course_lib.grading.intake.roster import Student, same_name
 from course_lib.grading.intake.task import Task
-from course_lib.grading.wording import say
+from course_lib.grading.sentences import say
 
 MOST_FILES = 2_000
 DEEPEST = 6

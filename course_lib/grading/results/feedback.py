@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from course_lib.grading.intake.task import Item
 from course_lib.grading.results.book import Entry
-from course_lib.grading.wording import say
+from course_lib.grading.sentences import say
 
 
 def explained(item: Item, scored: Mapping) -> list[str]:

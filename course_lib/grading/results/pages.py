@@ -15,7 +15,7 @@ from course_lib import atomic
 from course_lib.grading.intake.task import Item, Task
 from course_lib.grading.results.book import Entry
 from course_lib.grading.results.feedback import by_hand, explained, overridden
-from course_lib.grading.wording import say
+from course_lib.grading.sentences import say
 
 Entries = Mapping[str, Mapping[str, Entry]]
 """Student -> grade_id -> what the gradebook says; empty where no gradebook is kept."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from course_lib.grading.sandbox.conversation import Call, Reply
-from course_lib.grading.wording import say
+from course_lib.grading.sentences import say
 from course_lib.teaching.checks.check_form import Check, answered, call_text, expected, wrong_outputs
 from course_lib.teaching.checks.check_texts import said
 from course_lib.teaching.checks.check_values import form_fault, how_far, leaves, short

@@ -10,27 +10,20 @@ from course_lib.teaching.cards.answers import Answer, close, decades
 from course_lib.teaching.cards.card_state import Guess
 from course_lib.teaching.cards.card_texts import Card, names
 from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.words import words
+
+say = words(__file__)
 
 
 def answer_html(card: Card, guesses: Sequence[Guess], found: Answer) -> str:
     """The answer to the guesses of one round, of which there is at least one."""
     made = {"number": _number, "choice": _choice, "claim": _claim, "reflection": _reflection}[card.kind]
-    return f'<section class="course-answer" aria-label="Answer">{"".join(made(card, guesses, found))}</section>'
+    return (
+        f'<section class="course-answer" aria-label="{say("answer")}">{"".join(made(card, guesses, found))}</section>'
+    )
 
 
 # ---- A number ----------------------------------------------------------------------------------------------------
-
-_COMPARED = {
-    "right": "You said {guess}; it is {truth}. That is right, within the {tolerance:.3g} % that count as right.",
-    "high": "You said {guess}; it is {truth}. That is too high by a factor of {factor}, or {decades:.2f} decades.",
-    "low": "You said {guess}; it is {truth}. That is too low by a factor of {factor}, or {decades:.2f} decades.",
-    "above": "You said {guess}; it is {truth}. That is {gap} too high.",
-    "below": "You said {guess}; it is {truth}. That is {gap} too low.",
-    "points above": "You said {guess}; it is {truth}. That is {points} percentage points too high.",
-    "points below": "You said {guess}; it is {truth}. That is {points} percentage points too low.",
-}
-_LAST_RIGHT = "Your last guess was {guess}. That is right."
-_LAST_WRONG = "Your last guess was {guess}. That is not right."
 
 
 def comparison(card: Card, guess: float, truth: float) -> str:
@@ -39,10 +32,13 @@ def comparison(card: Card, guess: float, truth: float) -> str:
     if close(card, guess, truth):
         case = "right"
     elif card.scale == "linear" or off is None:
-        case = ("points " if card.unit == "%" else "") + ("above" if guess > truth else "below")
+        cases = ("points-above", "points-below") if card.unit == "%" else ("above", "below")
+        case = cases[guess <= truth]
     else:
         case = "high" if off > 0 else "low"
-    return _COMPARED[case].format(
+    return say(
+        "compared",
+        case,
         guess=card.shown(guess),
         truth=card.shown(truth),
         tolerance=100 * card.tolerance,
@@ -57,8 +53,8 @@ def _number(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
     first, last, truth = guesses[0], guesses[-1], found.truth
     parts = [f"<p><strong>{html.escape(comparison(card, first.value, truth))}</strong></p>"]
     if last.value != first.value:
-        line = _LAST_RIGHT if close(card, last.value, truth) else _LAST_WRONG
-        parts.append(f"<p>{html.escape(line.format(guess=card.shown(last.value)))}</p>")
+        line = say("last-right" if close(card, last.value, truth) else "last-wrong", guess=card.shown(last.value))
+        parts.append(f"<p>{html.escape(line)}</p>")
     parts.append(scale_picture(card, first.value, truth))
     for value, text in card.slips:
         if any(close(card, guess.value, value) and not close(card, guess.value, truth) for guess in guesses):
@@ -67,9 +63,6 @@ def _number(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
 
 
 # Of the picture: a dot and a diamond, each with its words, tell guess and answer apart, not their colour.
-_ON_ONE_AXIS = "On one axis: your first guess, {guess}, and the answer, {truth}."
-_GUESS_LABEL = "your first guess: {guess}"
-_TRUTH_LABEL = "answer: {truth}"
 
 
 def scale_picture(card: Card, guess: float, truth: float) -> str:
@@ -99,14 +92,14 @@ def scale_picture(card: Card, guess: float, truth: float) -> str:
         for tick, text in ticks
     )
     shown = {"guess": card.shown(guess), "truth": card.shown(truth)}
-    title = html.escape(_ON_ONE_AXIS.format(**shown))
+    title = html.escape(say("on-one-axis", **shown))
     a, b = x(guess), x(truth)
     return (
         f'<svg class="course-scale" viewBox="0 14 520 90" role="img" aria-label="{title}">'
         f"<title>{title}</title>"
         f'<path d="M30 50H490"/>{axis}<path class="gap" d="M{min(a, b):.1f} 50H{max(a, b):.1f}"/>'
-        f'<circle class="guess" cx="{a:.1f}" cy="50" r="7"/>{label(guess, 30, _GUESS_LABEL.format(**shown))}'
-        f'<path class="truth" d="M{b:.1f} 41l9 9l-9 9l-9-9z"/>{label(truth, 96, _TRUTH_LABEL.format(**shown))}'
+        f'<circle class="guess" cx="{a:.1f}" cy="50" r="7"/>{label(guess, 30, say("guess-label", **shown))}'
+        f'<path class="truth" d="M{b:.1f} 41l9 9l-9 9l-9-9z"/>{label(truth, 96, say("truth-label", **shown))}'
         "</svg>"
     )
 
@@ -117,19 +110,16 @@ def _power(exponent: int) -> str:
 
 # ---- A choice ----------------------------------------------------------------------------------------------------
 
-_FIRST_RIGHT = "Your first choice was right."
-_FIRST_WRONG = "Your first choice was not the right one."
-
 
 def _choice(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
     first, last = guesses[0].value, guesses[-1].value
-    sentence = _FIRST_RIGHT if first == found.truth else _FIRST_WRONG
+    sentence = say("first-right" if first == found.truth else "first-wrong")
     items = []
     for choice in card.choices:
         marks = [
-            *(["✓ right"] if choice.key == found.truth else []),
-            *(["your first choice"] if choice.key == first else []),
-            *(["your last choice"] if choice.key == last != first else []),
+            *([say("marks", "right")] if choice.key == found.truth else []),
+            *([say("marks", "first")] if choice.key == first else []),
+            *([say("marks", "last")] if choice.key == last != first else []),
         ]
         mark = f" <em>({', '.join(marks)})</em>" if marks else ""
         items.append(f"<dt>{html.escape(markup.plain(choice.text))}{mark}</dt><dd>{markup.markdown(choice.why)}</dd>")
@@ -138,17 +128,6 @@ def _choice(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
 
 
 # ---- A claim -----------------------------------------------------------------------------------------------------
-
-_RULED = {
-    "holds": "The claim holds.",
-    "holds-if": "The claim holds only under a condition.",
-    "fails": "The claim fails.",
-}
-_VOTED = {
-    "holds": "Your first vote was that it holds.",
-    "holds-if": "Your first vote was that it holds only under a condition.",
-    "fails": "Your first vote was that it fails.",
-}
 
 
 def corrected(card: Card, verdict: Verdict) -> str:
@@ -176,11 +155,12 @@ def evidence(card: Card, verdict: Verdict) -> list[tuple[str, str]]:
 def _claim(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
     verdict = found.verdict
     computed, reason = evidence(card, verdict), because(card, verdict)
-    said = "Said in full:" if verdict.ruling == "holds" else "Said correctly:"
+    ruled, voted = say("ruled", verdict.ruling), say("voted", guesses[0].value)
+    said = say("in-full" if verdict.ruling == "holds" else "correctly")
     return [
-        f"<p><strong>{_RULED[verdict.ruling]}</strong> {_VOTED[guesses[0].value]}</p>",
+        f"<p><strong>{ruled}</strong> {voted}</p>",
         f"<p>{html.escape(reason)}</p>" if reason else "",
-        html_table(("evidence", "computed just now"), computed, side="") if computed else "",
+        html_table(say.all("evidence"), computed, side="") if computed else "",
         f"<p><strong>{said}</strong></p>{markup.markdown(corrected(card, verdict))}",
     ]
 
@@ -192,20 +172,17 @@ def _reflection(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str
     wrote = html.escape(guesses[-1].text)
     return [
         '<div class="course-beside">',
-        f'<div><p><strong>What you wrote</strong></p><p class="wrote">{wrote}</p></div>',
-        f"<div><p><strong>A model answer</strong></p>{markup.markdown(card.reason)}</div>",
+        f'<div><p><strong>{say("wrote")}</strong></p><p class="wrote">{wrote}</p></div>',
+        f"<div><p><strong>{say('model')}</strong></p>{markup.markdown(card.reason)}</div>",
         "</div>",
     ]
 
 
 # ---- Earlier rounds ----------------------------------------------------------------------------------------------
 
-_ROUND = "Round {n}, the one that counts"
-_LATER_ROUND = "Round {n}"
-
 
 def earlier_html(card: Card, guesses: Sequence[Guess], truth: float | str) -> str:
     """A round before the present one, folded: what was asked, and the answer as the record keeps it."""
-    name = (_LATER_ROUND if card.round else _ROUND).format(n=card.round + 1)
+    name = say("later-round" if card.round else "round", n=card.round + 1)
     asked = markup.markdown(card.prompt)
     return f"<details><summary>{name}</summary>{asked}{answer_html(card, guesses, Answer(truth))}</details>"

@@ -20,44 +20,12 @@ from course_lib.teaching.cards.card_state import Guess, State, round_now, stamp,
 from course_lib.teaching.cards.card_texts import Card
 from course_lib.teaching.checks.typed_number import parse_number
 from course_lib.teaching.record.record import SURE, Record
+from course_lib.teaching.words import words
+
+say = words(__file__)
 
 STEPS = 100  # of the slider from end to end
 
-START = {
-    "number": "Write a guess, choose how sure you are, then commit. Nothing is judged before you reveal.",
-    "choice": "Choose one, choose how sure you are, then commit. Nothing is judged before you reveal.",
-    "claim": "Choose one, choose how sure you are, then commit. Nothing is judged before you reveal.",
-    "reflection": "Write what you think in your own words, then commit. It is kept for you and not judged.",
-}
-NEXT_ROUND = "The same question with new numbers. This round is kept too; the first one is the one that counts."
-NO_GUESS = "Nothing is committed yet: the guess is missing."
-NO_SURE = "Nothing is committed yet: choose how sure you are."
-NEITHER = "Nothing is committed yet: give a guess and choose how sure you are."
-NO_TEXT = "Nothing is committed yet: the text is empty."
-TOO_LONG = "Nothing is committed yet: the text has {length:,} characters, and this card keeps {limit:,}. Shorten it."
-COMMITTED = "Committed: {guess}, {sure}. You can reveal the answer, or retry first; the first guess is kept."
-RETRIED = "Committed: {guess}, {sure}. Your first guess, {first}, is kept and will be compared."
-RETRY = "Give your second guess and commit it. Your first guess, {first}, is kept."
-KEPT = "Your text is kept. You can reveal a model answer, or retry first."
-REWRITE = "Change your text and commit it again. What you committed before stays in the record."
-WAITING = "Sent. The kernel answers when it is free."
-SILENT = (
-    "No answer has come yet. A busy kernel answers when it is free. If it was stopped or restarted, run the first cell "
-    "and then this one: what you typed comes back."
-)
-STOPPED = (
-    "The kernel was stopped or restarted, so this click did nothing. What you committed is kept. Run the first cell, "
-    "then this one: what you typed comes back."
-)
-COMPUTING = "Computing the answer…"
-PREPARING = (
-    "Committed: {guess}, {sure}. This machine works out the answer; you can reveal it in a moment, or retry first."
-)
-FAILED = "The answer cannot be computed here ({reason}). Your guess is kept; reveal again later."
-REVEALED = "Revealed. The answer stands below."
-BESIDE = "Revealed. A model answer stands below, beside yours."
-GONE = "To get the card back, run the first cell and then this one (Shift+Enter). What you committed is kept."
-ALL_HINTS = "All hints are open"
 
 _HERE, _ABOVE = files(__package__), files("course_lib.teaching")
 
@@ -94,7 +62,7 @@ class LiveCard:
         return f"card {self._card.id}"
 
     def _ipython_display_(self) -> None:
-        live.publish(self.widget, repr(self), GONE)
+        live.publish(self.widget, repr(self), say("gone"))
 
     # ---- What a click does ----
 
@@ -117,7 +85,7 @@ class LiveCard:
         """
         wanted = self._state.guesses and not self._state.revealed and self._answer is None
         if wanted and self._card.kind != "reflection":
-            self.widget.view = self._view(self._said(PREPARING))
+            self.widget.view = self._view(self._said("preparing"))
             self._compute()
 
     def _do(self, content: Mapping[str, Any]) -> str:
@@ -138,12 +106,12 @@ class LiveCard:
     def _commit(self, typed: str, sure: str) -> str:
         if self._card.kind == "reflection":
             if not typed or len(typed) > self._card.limit:
-                return TOO_LONG.format(length=len(typed), limit=self._card.limit) if typed else NO_TEXT
+                return say("too-long", length=len(typed), limit=self._card.limit) if typed else say("no-text")
             self._add("guess", {"value": typed})
         else:
             known = sure in SURE
             if not typed or not known:
-                return NO_SURE if typed else NO_GUESS if known else NEITHER
+                return say("no-sure" if typed else "no-guess" if known else "neither")
             try:
                 value = self._value(typed)
             except ValueError as error:
@@ -156,13 +124,13 @@ class LiveCard:
         if self._card.kind == "number":
             return parse_number(typed, self._card.unit, self._card.scale)
         if self._card.choice(typed) is None:
-            raise ValueError(NO_GUESS)
+            raise ValueError(say("no-guess"))
         return typed
 
     def _reveal(self) -> str:
         line = ""
         if self._answer is None:
-            self.widget.view = self._view(COMPUTING)
+            self.widget.view = self._view(say("computing"))
             line = self._compute()
         if not line:
             self._add("reveal", answers.outcome(self._card, self._state.guesses[0], self._answer))
@@ -196,7 +164,7 @@ class LiveCard:
             self._answer = answers.answer(self._card)
         except Exception as error:
             reason = (str(error).splitlines() or [""])[0] or type(error).__name__
-            return FAILED.format(reason=reason)
+            return say("failed", reason=reason)
         return ""
 
     def _locked(self) -> bool:
@@ -225,7 +193,7 @@ class LiveCard:
             "locked": self._locked(),
             "enabled": [name for name, on in enabled.items() if on],
             "message": " ".join(filter(None, [line or self._line(), self._record.notice])),
-            "hint": "" if not card.hints else ALL_HINTS if open_hints else hint_label(card, found.hints),
+            "hint": "" if not card.hints else say("all-hints") if open_hints else hint_label(card, found.hints),
             "hints": [hint_html(card, n) for n in range(found.hints)],
             "answer": answer_html(card, found.guesses, self._answer) if answered else "",
             "earlier": self._earlier,
@@ -235,26 +203,22 @@ class LiveCard:
         card, guesses = self._card, self._state.guesses
         reflection = card.kind == "reflection"
         if self._state.revealed:
-            return BESIDE if reflection else REVEALED
+            return say("beside" if reflection else "revealed")
         if not guesses:
-            return NEXT_ROUND if card.round else START[card.kind]
+            return say("next-round") if card.round else say("start", card.kind)
         if reflection:
-            return REWRITE if self._retrying else KEPT
-        return self._said(RETRY if self._retrying else RETRIED if len(guesses) > 1 else COMMITTED)
+            return say("rewrite" if self._retrying else "kept")
+        return self._said("retry" if self._retrying else "retried" if len(guesses) > 1 else "committed")
 
-    def _said(self, line: str) -> str:
-        """A line with the first guess, the last one and how sure that is."""
+    def _said(self, key: str) -> str:
+        """A message with the first guess, the last one and how sure that is."""
         card, first, last = self._card, self._state.guesses[0], self._state.guesses[-1]
-        return line.format(
-            first=card.shown(first.value), guess=card.shown(last.value), sure=SURE.get(last.sure, last.sure)
+        return say(
+            key, first=card.shown(first.value), guess=card.shown(last.value), sure=SURE.get(last.sure, last.sure)
         )
 
 
 # ---- The texts of the form ---------------------------------------------------------------------------------------
-
-NAMES = {"number": "Prediction", "choice": "Prediction", "claim": "Claim on trial", "reflection": "Reflection"}
-ASKED = {"number": "Your guess:", "choice": "Your choice:", "claim": "Your vote:", "reflection": "Your answer:"}
-BUTTONS = {"commit": "Commit", "retry": "Retry", "reveal": "Reveal", "again": "Same question, new numbers", "hint": ""}
 
 
 def face(rounds: Sequence[Card]) -> dict[str, Any]:
@@ -263,8 +227,8 @@ def face(rounds: Sequence[Card]) -> dict[str, Any]:
     return {
         "id": card.id,
         "kind": card.kind,
-        "name": NAMES[card.kind],
-        "guess": ASKED[card.kind],
+        "name": say("names", card.kind),
+        "guess": say("asked", card.kind),
         "unit": card.unit,
         "rounds": [
             {
@@ -274,12 +238,12 @@ def face(rounds: Sequence[Card]) -> dict[str, Any]:
             for each in rounds
         ],
         "slider": slider(card) if card.range else None,
-        "sure": "How sure:",
+        "sure": say("sure"),
         "levels": [] if card.kind == "reflection" else [[key, text] for key, text in SURE.items()],
-        "buttons": {name: text for name, text in BUTTONS.items() if name != "again" or len(rounds) > 1},
-        "waiting": WAITING,
-        "silent": SILENT,
-        "stopped": STOPPED,
+        "buttons": {name: text for name, text in say.table("buttons").items() if name != "again" or len(rounds) > 1},
+        "waiting": say("waiting"),
+        "silent": say("silent"),
+        "stopped": say("stopped"),
     }
 
 
@@ -297,6 +261,6 @@ def slider(card: Card) -> dict[str, Any]:
         "boxes": [markup.number(value) for value in values],
         "texts": [card.shown(value) for value in values],
         "log": log,
-        "label": "or slide:",
-        "unset": "not set",
+        "label": say("slide"),
+        "unset": say("unset"),
     }

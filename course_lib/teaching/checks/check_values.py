@@ -259,13 +259,13 @@ def how_far(got, expected) -> tuple[str, dict]:
         ratio, percent = got / expected, 100 * abs(got - expected) / expected
     except OverflowError:
         return "value", {}
-    size = "large" if ratio > 1 else "small"
+    large = ratio > 1
     if 1 / 1.1 < ratio < 1.1:
-        return f"{size}_percent", {"percent": f"{percent:.2g}"}
+        return "large_percent" if large else "small_percent", {"percent": f"{percent:.2g}"}
     factor = max(ratio, 1 / ratio) if ratio else math.inf
     if _digits(factor) == _digits(expected):
-        return f"too_{size}", {}
-    return f"{size}_factor", {"ratio": f"{factor:.4g}"}
+        return "too_large" if large else "too_small", {}
+    return "large_factor" if large else "small_factor", {"ratio": f"{factor:.4g}"}
 
 
 def _digits(value: float) -> str:

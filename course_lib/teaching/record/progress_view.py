@@ -11,31 +11,11 @@ from course_lib.figures.tabular import html_table, text_table
 from course_lib.teaching import markup
 from course_lib.teaching.record.progress import Progress, Revisit, UnitProgress
 from course_lib.teaching.record.record import SURE
+from course_lib.teaching.words import words
 
-EMPTY = (
-    "Nothing is recorded yet. Open a lesson, commit a first guess on a card and reveal the answer: "
-    "from then on you see here how far off your guesses were."
-)
-SUMMARY = "You have revealed {revealed} of {cards} cards and solved {solved} of {exercises} exercises."
-HALF = "Half of your first guesses at a number were within a factor of {factor} of the answer ({decades:.2f} decades)."
-STRIP = (
-    "First guesses at a number: {total}. Within a factor of two: {close}; within ten: {near}; further off: {far}. "
-    "Too low: {low}; too high: {high}."
-)
-ONE_GUESS = "Your first guess at a number was {factor} times off ({decades:.2f} decades)."
-TOO_FEW = "From five revealed guesses in one row on, a sentence here reads the row."
-VERY_GOOD = "Very sure: right {right} of {total} times. You can trust that feeling."
-VERY_POOR = "Very sure: right {right} of {total} times. It should be nine in ten; open a hint before such a guess."
-FAIRLY = "Fairly sure: right {right} of {total} times. Seven in ten would fit the words."
-GUESS_GOOD = "A guess: right {right} of {total} times. You know more than you think."
-GUESS_POOR = "A guess: right {right} of {total} times, as guesses are."
-GONE = "Not in this version of the course"
-AGAIN = "Worth a second look"
-KEPT = "Kept in {where}."
+say = words(__file__)
 
-HEADERS = ("unit", "cards revealed", "exercises solved", "first guesses off by (median)")
-SURE_HEADERS = ("how sure", "revealed", "right", "share right")
-SURE_CAPTION = "How sure you were, and how often you were right."
+
 NONE = "–"
 ENOUGH = 5  # guesses in a row of the calibration table before a sentence reads it
 TWO = math.log10(2)
@@ -66,13 +46,13 @@ STYLE = """<style>
 def text(progress: Progress) -> str:
     """The progress for a terminal."""
     rows = [row for _, rows in _parts(progress) for row in rows]
-    parts = ["\n".join(_sentences(progress)), text_table(HEADERS, rows, words=True)]
+    parts = ["\n".join(_sentences(progress)), text_table(say.all("headers"), rows, words=True)]
     if any(total for _, total in progress.calibration.values()):
-        parts += [text_table(SURE_HEADERS, _sure_rows(progress), words=True), "\n".join(_readings(progress))]
+        parts += [text_table(say.all("sure-headers"), _sure_rows(progress), words=True), "\n".join(_readings(progress))]
     if progress.revisit:
         items = (f"- {one.title}\n  {one.why}" + f" [{one.notebook}]" * bool(one.notebook) for one in progress.revisit)
-        parts.append("\n".join([f"{AGAIN}:", *items]))
-    return "\n\n".join([*parts, KEPT.format(where=progress.where)])
+        parts.append("\n".join([say("again-list"), *items]))
+    return "\n\n".join([*parts, say("kept", where=progress.where)])
 
 
 def html(progress: Progress) -> str:
@@ -82,11 +62,11 @@ def html(progress: Progress) -> str:
         parts.append(strip(list(progress.off.values())))
     parts.append(_table(progress))
     if any(total for _, total in progress.calibration.values()):
-        parts.append(html_table(SURE_HEADERS, _sure_rows(progress), SURE_CAPTION, side=""))
+        parts.append(html_table(say.all("sure-headers"), _sure_rows(progress), say("sure-caption"), side=""))
         parts += [f"<p>{_escape(line)}</p>" for line in _readings(progress)]
     if progress.revisit:
         items = (f"<li>{_link(one)}<br>{_escape(one.why)}</li>" for one in progress.revisit)
-        parts.append(f"<h4>{AGAIN}</h4><ol>{''.join(items)}</ol>")
+        parts.append(f"<h4>{say('again')}</h4><ol>{''.join(items)}</ol>")
     return f'<div class="course-progress">{"".join(parts)}</div>'
 
 
@@ -104,9 +84,9 @@ def _link(one: Revisit) -> str:
 def _sentences(progress: Progress) -> list[str]:
     """What stands first: how much is done and how good the guesses were; how to begin where nothing is recorded."""
     if not any(unit.committed or unit.revealed or unit.tried for unit in progress.units):
-        return [EMPTY]
+        return [say("empty")]
     total = {name: _sum(progress.units, name) for name in ("revealed", "cards", "solved", "exercises")}
-    return [SUMMARY.format(**total), *_about_guesses(list(progress.off.values()))]
+    return [say("summary", **total), *_about_guesses(list(progress.off.values()))]
 
 
 def _about_guesses(off: Sequence[float]) -> list[str]:
@@ -115,14 +95,15 @@ def _about_guesses(off: Sequence[float]) -> list[str]:
     typical = median(map(abs, off))
     numbers = {"factor": _factor(typical), "decades": typical}
     if len(off) == 1:
-        return [ONE_GUESS.format(**numbers)]
-    return [HALF.format(**numbers), describe(off)]
+        return [say("one-guess", **numbers)]
+    return [say("half", **numbers), describe(off)]
 
 
 def describe(off: Sequence[float]) -> str:
     """The strip in one sentence: its text alternative."""
     close, near = sum(abs(value) <= TWO for value in off), sum(TWO < abs(value) <= 1 for value in off)
-    return STRIP.format(
+    return say(
+        "strip",
         total=len(off),
         close=close,
         near=near,
@@ -138,13 +119,13 @@ def _readings(progress: Progress) -> list[str]:
     for sure, (right, total) in progress.calibration.items():
         if total >= ENOUGH:
             share = right / total
-            line = {
-                "guess": GUESS_GOOD if share > 0.6 else GUESS_POOR,
-                "fairly": FAIRLY,
-                "very": VERY_GOOD if share >= 0.8 else VERY_POOR,
+            key = {
+                "guess": "guess-good" if share > 0.6 else "guess-poor",
+                "fairly": "fairly",
+                "very": "very-good" if share >= 0.8 else "very-poor",
             }[sure]
-            lines.append(line.format(right=right, total=total))
-    return lines or [TOO_FEW]
+            lines.append(say(key, right=right, total=total))
+    return lines or [say("too-few")]
 
 
 def _factor(decades: float) -> str:
@@ -173,7 +154,7 @@ def _parts(progress: Progress) -> list[tuple[str, list[tuple[str, ...]]]]:
 
 
 def _part_of(unit: UnitProgress) -> str:
-    return unit.part or ("" if unit.cards or unit.exercises else GONE)
+    return unit.part or ("" if unit.cards or unit.exercises else say("gone"))
 
 
 def _belongs(id: str, unit: UnitProgress) -> bool:
@@ -184,9 +165,9 @@ def _row(title: str, units: Sequence[UnitProgress], decades: float | None) -> tu
     cards, exercises = _sum(units, "cards"), _sum(units, "exercises")
     return (
         title,
-        f"{_sum(units, 'revealed')} of {cards}" if cards else NONE,
-        f"{_sum(units, 'solved')} of {exercises}" if exercises else NONE,
-        NONE if decades is None else f"× {_factor(decades)} ({decades:.2f} decades)",
+        say("share", done=_sum(units, "revealed"), all=cards) if cards else NONE,
+        say("share", done=_sum(units, "solved"), all=exercises) if exercises else NONE,
+        NONE if decades is None else say("off", factor=_factor(decades), decades=decades),
     )
 
 
@@ -198,7 +179,7 @@ def _sure_rows(progress: Progress) -> list[tuple[str, ...]]:
 
 
 def _table(progress: Progress) -> str:
-    head = "".join(f'<th scope="col">{_escape(cell)}</th>' for cell in HEADERS)
+    head = "".join(f'<th scope="col">{_escape(cell)}</th>' for cell in say.all("headers"))
     bodies = "".join(
         f'<tbody class="{"part" if part else "alone"}">{"".join(map(_html_row, rows))}</tbody>'
         for part, rows in _parts(progress)
@@ -214,7 +195,6 @@ def _html_row(row: tuple[str, ...]) -> str:
 # ---- The strip -----------------------------------------------------------------------------------------------------
 
 WIDTH, MARGIN, STEP = 600, 40, 13  # the SVG's own units; STEP is what one dot takes up, either way
-EXACT, LOW, HIGH = "right", "too low", "too high"
 MOST = 6  # decades either way; a guess further off stands at the end, as a triangle
 
 
@@ -240,8 +220,8 @@ def strip(off: Sequence[float]) -> str:
         for n in range(-reach, reach + 1)
     )
     ends = (
-        f'<text x="{MARGIN}" y="{height + 38}">{LOW}</text>'
-        f'<text x="{WIDTH - MARGIN}" y="{height + 38}" text-anchor="end">{HIGH}</text>'
+        f'<text x="{MARGIN}" y="{height + 38}">{say("low")}</text>'
+        f'<text x="{WIDTH - MARGIN}" y="{height + 38}" text-anchor="end">{say("high")}</text>'
     )
     near = f'<rect class="near" x="{x(-TWO):.1f}" y="4" width="{x(TWO) - x(-TWO):.1f}" height="{height - 4}"/>'
     words = _escape(describe(off))
@@ -260,7 +240,7 @@ def _mark(x: float, y: float, value: float, reach: int) -> str:
 
 def _tick(decades: int) -> str:
     if decades == 0:
-        return EXACT
+        return say("exact")
     size = abs(decades)
     factor = f"{10**size:,}" if size < 4 else f'10<tspan dy="-5" font-size="10">{size}</tspan>'
     return f"{'×' if decades > 0 else '÷'}{factor}"

@@ -55,17 +55,17 @@ def test_it_displays_as_a_widget_with_a_stable_text_and_a_line_for_another_day(t
     shown, later = published
     assert "application/vnd.jupyter.widget-view+json" in shown
     assert shown["text/plain"] == "card t1.speed-up"
-    assert later["text/plain"] == card_widget.GONE
-    assert card_widget.GONE in later["text/html"]
+    assert later["text/plain"] == card_widget.say("gone")
+    assert card_widget.say("gone") in later["text/html"]
 
 
 @pytest.mark.parametrize(
     ("guess", "sure", "line"),
     [
-        ("", "", card_widget.NEITHER),
-        (" ", "", card_widget.NEITHER),
-        ("100", "", card_widget.NO_SURE),
-        ("", "very", card_widget.NO_GUESS),
+        ("", "", card_widget.say("neither")),
+        (" ", "", card_widget.say("neither")),
+        ("100", "", card_widget.say("no-sure")),
+        ("", "very", card_widget.say("no-guess")),
     ],
 )
 def test_commit_says_what_is_missing(toys, guess, sure, line):
@@ -95,7 +95,7 @@ def test_a_message_that_makes_no_sense_does_nothing(toys, content):
 def test_a_vote_for_something_that_is_no_choice_is_not_kept(toys):
     live = card("t1.zeros")
     commit(live, "slower")
-    assert live.widget.view["message"] == card_widget.NO_GUESS
+    assert live.widget.view["message"] == card_widget.say("no-guess")
     assert kinds() == []
 
 
@@ -112,7 +112,7 @@ def test_the_answer_is_computed_at_the_commit_and_shown_at_the_reveal(toys, monk
     commit(live, "twelve")
     assert computed == []
     commit(live, "100 x")
-    assert (computed, said) == (["t1.speed-up"], [card_widget.PREPARING.format(guess="100 ×", sure="very sure")])
+    assert (computed, said) == (["t1.speed-up"], [card_widget.say("preparing", guess="100 ×", sure="very sure")])
     assert live.widget.view["message"].startswith("Committed: 100 ×, very sure. You can reveal the answer")
     assert live.widget.view["answer"] == ""
     assert "1.05" not in json.dumps(live.widget.get_state(["face", "view"]))
@@ -140,7 +140,7 @@ def test_what_fails_at_the_commit_is_said_at_the_reveal_which_tries_again(toys, 
     assert "reveal" in live.widget.view["enabled"]
     faults.append(ValueError("no profile here"))
     reveal(live)
-    assert live.widget.view["message"] == card_widget.FAILED.format(reason="no profile here")
+    assert live.widget.view["message"] == card_widget.say("failed", reason="no profile here")
     reveal(live)
     assert "You said 100 ×; it is 1.05 ×." in live.widget.view["answer"]
 
@@ -181,7 +181,7 @@ def test_each_hint_is_opened_in_order_and_recorded(toys):
         live.act({"do": "hint"})
         assert [hint.count("<strong>Hint") for hint in live.widget.view["hints"]] == [1] * opened
     live.act({"do": "hint"})
-    assert live.widget.view["hint"] == card_widget.ALL_HINTS
+    assert live.widget.view["hint"] == card_widget.say("all-hints")
     assert "hint" not in live.widget.view["enabled"]
     assert [event["payload"]["n"] for event in Record.open().events()] == [1, 2, 3]
 
@@ -277,7 +277,7 @@ def test_a_text_is_kept_as_it_was_written_and_not_judged(toys):
     live = card("t1.why")
     assert live.widget.face["levels"] == []
     commit(live, "  The weights,\nI think.  ", "")
-    assert live.widget.view["message"] == card_widget.KEPT
+    assert live.widget.view["message"] == card_widget.say("kept")
     reveal(live)
     assert "The weights,\nI think." in live.widget.view["answer"]
     assert "Because the <em>weights</em> travel" in live.widget.view["answer"]
@@ -300,7 +300,7 @@ def test_a_rewritten_text_is_the_one_that_is_shown_and_both_are_kept(toys):
     live = card("t1.why")
     commit(live, "one", "")
     live.act({"do": "retry"})
-    assert live.widget.view["message"] == card_widget.REWRITE
+    assert live.widget.view["message"] == card_widget.say("rewrite")
     commit(live, "two", "")
     reveal(live)
     assert '<p class="wrote">two</p>' in live.widget.view["answer"]
@@ -327,7 +327,7 @@ def test_a_new_round_begins_after_the_reveal_only(toys):
     view = live.widget.view
     assert (view["round"], view["saved"], view["guess"], view["answer"], view["hints"]) == (1, 0, "", "", [])
     assert not view["locked"]
-    assert view["message"] == card_widget.NEXT_ROUND
+    assert view["message"] == card_widget.say("next-round")
     assert "You said 1 ×; it is 1.02 ×." in view["earlier"]
     assert "10,000 rows" in live.widget.face["rounds"][1]["prompt"]
 

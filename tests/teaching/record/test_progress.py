@@ -201,7 +201,7 @@ def test_an_empty_record_says_how_to_begin(toys):
     found = progress()
     assert [(u.unit, u.committed) for u in found.units] == [("t1_toy", 0)]
     for said in (str(found), found._repr_html_()):
-        assert progress_view.EMPTY in said
+        assert progress_view.say("empty") in said
         assert "Worth a second look" not in said
         assert "very sure" not in said
         assert "T1. A toy" in said
@@ -227,12 +227,12 @@ def test_a_row_of_the_calibration_is_read_from_five_guesses_on(toys):
     ids = ["t1.speed-up", "t1.bytes", "t1.share", "t1.zeros", "t1.s000-01"]
     for id in ids[:4]:
         reveal(id, "very", id != "t1.bytes")
-    assert progress_view.TOO_FEW in str(progress())
+    assert progress_view.say("too-few") in str(progress())
     reveal(ids[4], "very", True)
     for said in (str(progress()), progress()._repr_html_()):
         assert "Very sure: right 4 of 5 times. You can trust that feeling." in said
         assert "80 %" in said
-        assert progress_view.TOO_FEW not in said
+        assert progress_view.say("too-few") not in said
 
 
 def test_being_sure_and_wrong_is_said(toys):
@@ -286,7 +286,7 @@ def test_texts_of_others_do_not_become_markup(toys):
 def test_events_of_a_unit_that_is_gone_are_kept_apart(toys):
     Record.open().add("reveal", "q99.gone", {"decades": "far"})
     assert [u.unit for u in progress().units] == ["t1_toy", "q99"]
-    assert progress_view.GONE in str(progress())
+    assert progress_view.say("gone") in str(progress())
 
 
 @pytest.mark.parametrize(
