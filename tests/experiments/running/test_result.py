@@ -354,7 +354,7 @@ def test_damaged_recordings_are_refused_with_the_reason(recordings, damage, reas
 def test_check_says_what_a_recording_holds(recordings):
     path = keep(recordings, result(entry=GPU), result("roofline_points", entry=GPU))
     assert taking.check(path) == (
-        "h200-sxm.json is valid: NVIDIA H200 (h200-sxm), same_flops, roofline_points, PyTorch 2.13.0, 2026-01-03."
+        "h200-sxm.json is valid: NVIDIA H200 (h200-sxm), roofline_points, same_flops, PyTorch 2.13.0, 2026-01-03."
     )
 
 

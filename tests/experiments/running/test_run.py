@@ -227,7 +227,7 @@ def test_an_interrupted_recording_replaces_nothing(nothing_built, recordings, mo
     assert path.name == f"{whole.name}.partial"
     assert whole.read_text("utf-8") == before
     assert experiments.recorded("ten_times_flops") == (), "half a recording is not shown"
-    assert list(loading.read(path)["results"]) == ["same_flops"], "but it can be read"
+    assert 0 < len(loading.read(path)["results"]) < len(experiments.names()), "but it can be read"
 
 
 def test_unknown_experiments_are_refused_before_anything_is_measured(monkeypatch):
