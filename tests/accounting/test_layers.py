@@ -258,6 +258,14 @@ def test_a_plan_for_deepseek_holds_all_of_it():
     assert 2 * int(two) - replicated == int(whole)
 
 
+def test_what_is_not_divided_needs_no_shard():
+    model = models.load("mamba2-130m")
+    stages = [int(parallelism.rank_parameters(model, parallelism.Plan(pipeline=2), stage)) for stage in (0, 1)]
+    assert sum(stages) == int(model.parameters()) + 50288 * 768  # the tied head is a copy
+    with pytest.raises(ValueError, match="mamba2-130m.*Mamba2 does not say how it is divided"):
+        parallelism.rank_parameters(model, parallelism.Plan(tensor=2))
+
+
 def test_blocks_that_are_equal_count_together_whether_or_not_they_are_one_object():
     def block():
         return Block(Norm(d=8), Attention(d=8, h=2, g=1, w=4), Norm(d=8), MLP(d=8, f=9))
