@@ -99,13 +99,8 @@ def _rank(model, plan, stage) -> Model:
     before, blocks, after = model.parts
     here = len(blocks) // plan.pipeline
     blocks = blocks[stage * here : (stage + 1) * here]
-    if plan.tensor == plan.expert == 1:  # nothing to divide
-        shares = {id(layer): layer for layer in (*before, *blocks, *after)}
-    else:
-        shared = model.naming(lambda layer: layer.shard(t, e))
-        shares = {
-            key: shared(layer) for key, layer in {id(layer): layer for layer in (*before, *blocks, *after)}.items()
-        }
+    shared = model.naming(lambda layer: layer.shard(t, e))
+    shares = {key: shared(layer) for key, layer in {id(layer): layer for layer in (*before, *blocks, *after)}.items()}
     stages = before if stage == 0 else [], blocks, after if stage == last else []
     return Model(model.name, *([shares[id(layer)] for layer in layers] for layers in stages))
 

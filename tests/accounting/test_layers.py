@@ -262,7 +262,7 @@ def test_what_is_not_divided_needs_no_shard():
     model = models.load("mamba2-130m")
     stages = [int(parallelism.rank_parameters(model, parallelism.Plan(pipeline=2), stage)) for stage in (0, 1)]
     assert sum(stages) == int(model.parameters()) + 50288 * 768  # the tied head is a copy
-    with pytest.raises(ValueError, match="mamba2-130m.*Mamba2 does not say how it is divided"):
+    with pytest.raises(ValueError, match=r"mamba2-130m.*Mamba2 does not say how it is divided"):
         parallelism.rank_parameters(model, parallelism.Plan(tensor=2))
 
 
@@ -333,7 +333,7 @@ class Silent(Layer):
         (lambda: Silent(d=3).flops(None), ["Silent does not say", "define flops"]),
         (lambda: Silent(d=3).cache(None), ["Silent does not say", "define cache"]),
         (lambda: Silent(d=3).saved(base.Inputs(1, 1)), ["Silent does not say", "define saved"]),
-        (lambda: Silent(d=3).shard(2), ["Silent does not say", "define shard"]),
+        (lambda: Silent(d=3).shard(2, 1), ["Silent does not say", "define shard"]),
         (lambda: flops.forward("mamba2-130m", seq=8, extras=True), ["Mamba2 does not say", "define extras"]),
         (lambda: flops.training_step("mamba2-130m", 1, 8, recompute="selective"), ["'selective'", "mamba2-130m"]),
         (

@@ -160,7 +160,7 @@ class Layer:
 
     def shard(self, t: Quantity, e: Quantity | int = 1) -> "Layer":
         """This layer on one of t tensor-parallel ranks, e of which share the experts of a mixture."""
-        self._unsaid("how it is divided among ranks: define shard(t)")
+        return self if t == e == 1 else self._unsaid("how it is divided among ranks: define shard(t, e)")
 
 
 class Plain(Layer):
