@@ -81,9 +81,6 @@ class Quantity:
     def __int__(self):
         return int(self.value)
 
-    def __index__(self):
-        return self.value.__index__()
-
     def __float__(self):
         return float(self.value)
 
