@@ -285,7 +285,7 @@ def test_ids_that_are_near_nothing(id):
 
 def test_no_unit_data_at_all(monkeypatch, tmp_path):
     (tmp_path / "empty").mkdir()
-    monkeypatch.setattr(units, "root", lambda: tmp_path / "empty")
+    monkeypatch.setattr(units, "home", lambda: tmp_path / "empty")
     assert check("q99.intensity", RIGHT["float"]).outcome == "unknown"
 
 
