@@ -4,6 +4,7 @@ from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 from course_lib.accounting import units
 from course_lib.accounting.layers.base import Layer, added
@@ -315,18 +316,9 @@ def _convolution(layer: Convolution, stage: str, shape: tuple, learned: bool, st
         )
     height, width = _sides(layer, stage, shape)
     (rows, columns), share = layer.kernel, channels // layer.groups
-    weights = product(out, share, rows, columns)
-    steps.append(
-        Step(
-            f"{stage}.convolution",
-            "multiply-add",
-            weights + out if layer.bias else weights,
-            product(out, height, width, share, rows, columns),
-            learned,
-            _numbers(shape),
-            out * height * width,
-        )
-    )
+    weights = product(out, share, rows, columns) + (out if layer.bias else 0)
+    work, moved = product(out, height, width, share, rows, columns), (prod(shape), out * height * width)
+    steps.append(Step(f"{stage}.convolution", "multiply-add", weights, work, learned, *moved))
     shape = (out, height, width)
     if layer.norm:
         steps.append(Step(f"{stage}.norm", "batchnorm", product(2, out), product(*shape), True, *_same(shape)))
@@ -337,22 +329,13 @@ def _pool(layer: Pool, stage: str, shape: tuple, learned: bool, steps: list):
     channels, *sides = _image(layer, stage, shape)
     rows, columns = layer.kernel or sides
     height, width = _sides(layer, stage, shape) if layer.kernel else (1, 1)
-    steps.append(
-        Step(
-            f"{stage}.pool",
-            "pool",
-            NOTHING,
-            product(channels, height, width, rows, columns),
-            True,
-            _numbers(shape),
-            channels * height * width,
-        )
-    )
+    work = product(channels, height, width, rows, columns)
+    steps.append(Step(f"{stage}.pool", "pool", NOTHING, work, True, prod(shape), channels * height * width))
     return (channels, height, width), learned
 
 
 def _linear(layer: Linear, stage: str, shape: tuple, learned: bool, steps: list):
-    features, out = _numbers(shape), layer.out_features
+    features, out = prod(shape), layer.out_features
     size = product(out, of(features) + layer.bias)
     steps.append(Step(f"{stage}.linear", "multiply-add", size, product(out, features), learned, features, out))
     return _activated(layer, stage, (out,), steps), True
@@ -366,7 +349,7 @@ def _residual(layer: Residual, stage: str, shape: tuple, learned: bool, steps: l
             f"A residual block of {stage} adds {_size(main)} and {_size(shortcut)}; they must be equal. Give its "
             "shortcut a 1×1 convolution with the stride and the channels of main."
         )
-    steps.append(Step(f"{stage}.residual", "add", NOTHING, product(*main), True, 2 * _numbers(main), _numbers(main)))
+    steps.append(Step(f"{stage}.residual", "add", NOTHING, product(*main), True, 2 * prod(main), prod(main)))
     return _activated(layer, stage, main, steps), learned_main or learned_shortcut
 
 
@@ -379,16 +362,9 @@ def _activated(layer, stage: str, shape: tuple, steps: list) -> tuple:
     return shape
 
 
-def _numbers(shape: tuple) -> int:
-    number = 1
-    for side in shape:
-        number *= side
-    return number
-
-
 def _same(shape: tuple) -> tuple[int, int]:
     """What an elementwise step reads and writes."""
-    return _numbers(shape), _numbers(shape)
+    return prod(shape), prod(shape)
 
 
 def _size(shape: tuple) -> str:

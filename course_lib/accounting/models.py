@@ -235,9 +235,11 @@ class Transformer(_Blocks):
 
     def stack(self):
         d, V = self._width, symbol("V", self.vocab, "vocabulary")
-        learned, more = self.positions == "learned", {"dropout": self.dropout, "tied": self.tied_head}
-        embedding = Embedding(d=d, V=V, positions=self.context if learned else None, spare=self.position_offset, **more)
-        before = [embedding] if learned else [embedding, Rotary(w=self.head_width)]
+        if self.positions == "learned":
+            rows = {"positions": self.context, "spare": self.position_offset}
+            before = [Embedding(d=d, V=V, dropout=self.dropout, **rows)]
+        else:
+            before = [Embedding(d=d, V=V), Rotary(w=self.head_width)]
         return before, self._blocks(), [self._norm(), Head(d=d, V=V, tied=self.tied_head, bias=self.head_bias)]
 
 

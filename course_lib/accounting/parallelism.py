@@ -99,13 +99,10 @@ def _rank(model, plan, stage) -> Model:
     before, blocks, after = model.parts
     here = len(blocks) // plan.pipeline
     blocks = blocks[stage * here : (stage + 1) * here]
-    shares = {number: block.shard(t, e) for number, block in {id(block): block for block in blocks}.items()}
-    return Model(
-        model.name,
-        [layer.shard(t, e) for layer in before] if stage == 0 else [],
-        [shares[id(block)] for block in blocks],
-        [layer.shard(t, e) for layer in after] if stage == last else [],
-    )
+    shared = model.naming(lambda layer: layer.shard(t, e))
+    shares = {key: shared(layer) for key, layer in {id(layer): layer for layer in (*before, *blocks, *after)}.items()}
+    stages = before if stage == 0 else [], blocks, after if stage == last else []
+    return Model(model.name, *([shares[id(layer)] for layer in layers] for layers in stages))
 
 
 def rank_memory(

@@ -81,9 +81,6 @@ class Quantity:
     def __int__(self):
         return int(self.value)
 
-    def __index__(self):
-        return self.value.__index__()
-
     def __float__(self):
         return float(self.value)
 
@@ -214,7 +211,7 @@ def _terms(quantity: Quantity, sign: int = 1):
 def formula(quantity: Quantity, leaf: Callable[[Quantity], str] = _name) -> str:
     """The formula in symbols; `leaf` writes one of them. Equal terms of a sum are added; terms of several bare
     numbers are counted where they are the same."""
-    merged = {}  # what is alike in a term -> (how often, factors as written)
+    merged: dict[str, list] = {}  # what is alike in a term -> how often, as it is written once, what is alike
     for sign, factors in _terms(quantity):
         rest = tuple(factor for factor in factors if factor.op != "number")
         bare = [factor.value for factor in factors if factor.op == "number" and abs(factor.value) != 1]
@@ -223,13 +220,15 @@ def formula(quantity: Quantity, leaf: Callable[[Quantity], str] = _name) -> str:
         often = sign * abs(bare[0]) if added and bare else sign
         alike = " ".join(sorted(map(key, rest)) + ([] if added else [str(abs(value)) for value in bare]))
         if alike in merged:
-            often += merged[alike][0]
-            factors = (Quantity(often), *(rest if added else factors))
-        merged[alike] = often, factors
+            merged[alike][0] += often
+            merged[alike][1] = None  # written with its number
+        else:
+            merged[alike] = [often, factors, rest if added else factors]
     text = ""
-    for often, factors in merged.values():
+    for often, written, alike in merged.values():
         if often:
-            text += ((" - " if text else "-") if often < 0 else (" + " if text else "")) + _product(factors, leaf)
+            sign = (" - " if text else "-") if often < 0 else (" + " if text else "")
+            text += sign + _product(written or (Quantity(often), *alike), leaf)
     return text or "0"
 
 

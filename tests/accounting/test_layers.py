@@ -17,6 +17,7 @@ from course_lib.accounting.layers import (
     Mamba2,
     Mixture,
     Norm,
+    Rotary,
     base,
 )
 from course_lib.accounting.models import Model
@@ -134,6 +135,12 @@ def test_deepseek_v3_to_the_last_parameter():
     # its report: 671 B parameters, 37 B of them for a token; 576 numbers a layer and token in the cache
     assert round(int(model.parameters(active=True)) / 1e9, 1) == 37.6
     assert int(memory.kv_cache("deepseek-v3", tokens=32768)) == 2 * 32768 * 61 * 576 == 2_302_672_896
+
+
+def test_pages_of_a_latent_cache_hold_whole_tokens():
+    paged = memory.kv_cache("deepseek-v3", 2, 100, page_tokens=64)
+    assert int(paged) == int(memory.kv_cache("deepseek-v3", 2, 128))
+    assert paged["waste"] == 2 * 28 * 61 * 576 * 2
 
 
 # ---------------------------------------------------------------- state-space mixers
@@ -258,6 +265,36 @@ def test_a_plan_for_deepseek_holds_all_of_it():
     assert 2 * int(two) - replicated == int(whole)
 
 
+def test_a_model_written_out_layer_by_layer_is_the_constructed_one():
+    for name, style in (("gpt2", "gpt2"), ("qwen3-0.6b", "llama")):
+        whole = models.load(name)
+        d, V, w = whole.d_model, whole.vocab, whole.head_width
+        rms, biased = style == "llama", style == "gpt2"
+        norm = Norm(d=d, rms=rms, bias=biased)
+        heads = {"h": whole.heads, "g": whole.kv_heads or whole.heads, "w": w, "qk_norm": whole.qk_norm, "rms": rms}
+        attention = Attention(d=d, qkv_bias=biased, out_bias=biased, style=style, **heads)
+        mlp = MLP(d=d, f=whole.mlp_width, gated=rms, bias=biased, activation=whole.activation, style=style)
+        before = [Embedding(d=d, V=V), Rotary(w=w)] if rms else [Embedding(d=d, V=V, positions=whole.context)]
+        after = [norm, Head(d=d, V=V, tied=True)]
+        model = Model(name, before, [Block(norm, attention, norm, mlp)] * whole.layers, after, whole.context)
+        assert model.parameters() == whole.parameters()
+        for ask in (flops.forward, flops.training_step, memory.activations, memory.training_peak):
+            assert ask(model, 2, 48) == ask(whole, 2, 48)
+        assert memory.kv_cache(model, 2, 48) == memory.kv_cache(whole, 2, 48)
+        assert parallelism.rank_parameters(model, TENSOR) == parallelism.rank_parameters(whole, TENSOR)
+
+
+TENSOR = parallelism.Plan(tensor=4)
+
+
+def test_what_is_not_divided_needs_no_shard():
+    model = models.load("mamba2-130m")
+    stages = [int(parallelism.rank_parameters(model, parallelism.Plan(pipeline=2), stage)) for stage in (0, 1)]
+    assert sum(stages) == int(model.parameters()) + 50288 * 768  # the tied head is a copy
+    with pytest.raises(ValueError, match=r"mamba2-130m.*Mamba2 does not say how it is divided"):
+        parallelism.rank_parameters(model, parallelism.Plan(tensor=2))
+
+
 def test_blocks_that_are_equal_count_together_whether_or_not_they_are_one_object():
     def block():
         return Block(Norm(d=8), Attention(d=8, h=2, g=1, w=4), Norm(d=8), MLP(d=8, f=9))
@@ -325,7 +362,7 @@ class Silent(Layer):
         (lambda: Silent(d=3).flops(None), ["Silent does not say", "define flops"]),
         (lambda: Silent(d=3).cache(None), ["Silent does not say", "define cache"]),
         (lambda: Silent(d=3).saved(base.Inputs(1, 1)), ["Silent does not say", "define saved"]),
-        (lambda: Silent(d=3).shard(2), ["Silent does not say", "define shard"]),
+        (lambda: Silent(d=3).shard(2, 1), ["Silent does not say", "define shard"]),
         (lambda: flops.forward("mamba2-130m", seq=8, extras=True), ["Mamba2 does not say", "define extras"]),
         (lambda: flops.training_step("mamba2-130m", 1, 8, recompute="selective"), ["'selective'", "mamba2-130m"]),
         (

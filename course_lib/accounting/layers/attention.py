@@ -28,6 +28,11 @@ def pairs(x: Inputs, window=None) -> Quantity:
     return window * (window + 1) // 2 + (T - window) * window
 
 
+def wasted(x: Inputs, kept: Quantity, each: Quantity) -> dict[str, Quantity]:
+    """What the last page has room for beyond the tokens kept, if the cache comes in pages."""
+    return {} if x.page is None else {"waste": (ceil(kept, x.page) * x.page - kept) * each}
+
+
 class Attention(Layer):
     """Multi-head attention; g < h key heads serve several query heads each.
 
@@ -92,10 +97,7 @@ class Attention(Layer):
 
     def cache(self, x):
         kept = x.T if self.window is None else smallest(x.T, self.window)
-        parts = {"keys": kept * self._k, "values": kept * self._k}
-        if x.page is not None:
-            parts["waste"] = 2 * (ceil(kept, x.page) * x.page - kept) * self._k
-        return parts
+        return {"keys": kept * self._k, "values": kept * self._k} | wasted(x, kept, 2 * self._k)
 
     def shard(self, t, e=1):
         g = (
@@ -141,7 +143,7 @@ class LatentAttention(Layer):
         return (*said_of_pairs(x), expanded)
 
     def cache(self, x):
-        return {"latent": x.T * self.c, "rotated": x.T * self.r}
+        return {"latent": x.T * self.c, "rotated": x.T * self.r} | wasted(x, x.T, self.c + self.r)
 
     def shard(self, t, e=1):
         return self.but(h=self.h // t)  # the latents stay whole on every rank

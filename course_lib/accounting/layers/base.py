@@ -10,16 +10,15 @@ WIDTH = {"d": "model width"}
 class Inputs:
     """What a layer is asked about: B sequences of T tokens, quantities both, and how a step is run.
 
-    S: tokens of a source, where there is one. image: what an image model reads, in patches or as sides in pixels.
-    causal: whether later tokens are masked. page: tokens of a page of the cache. precision, attention, recompute: as
-    in `memory.activations`. m, s, w: bytes of a number that a matrix product reads or writes, of one in the residual
-    stream, and of a weight.
+    image: what an image model reads, in patches or as sides in pixels. causal: whether later tokens are masked. page:
+    tokens of a page of the cache. precision, attention, recompute: as in `memory.activations`. m, s, w: bytes of a
+    number that a matrix product reads or writes, of one in the residual stream, and of a weight.
     """
 
     def __init__(
-        self, B, T, S=None, image=None, causal=False, precision="fp32", attention="eager", recompute="none", page=None
+        self, B, T, image=None, causal=False, precision="fp32", attention="eager", recompute="none", page=None
     ):
-        self.B, self.T, self.S, self.image, self.causal, self.page = B, T, S, image, causal, page
+        self.B, self.T, self.image, self.causal, self.page = B, T, image, causal, page
         self.precision, self.attention, self.recompute = precision, attention, recompute
         self.cast = precision == "amp-bf16"  # autocast copies inputs and weights of matrix products to bf16
         self.m = 4 if precision == "fp32" else 2
@@ -160,7 +159,7 @@ class Layer:
 
     def shard(self, t: Quantity, e: Quantity | int = 1) -> "Layer":
         """This layer on one of t tensor-parallel ranks, e of which share the experts of a mixture."""
-        self._unsaid("how it is divided among ranks: define shard(t)")
+        return self if t == e == 1 else self._unsaid("how it is divided among ranks: define shard(t, e)")
 
 
 class Plain(Layer):

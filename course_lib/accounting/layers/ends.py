@@ -9,7 +9,7 @@ VOCABULARY = WIDTH | {"V": "vocabulary"}
 
 class Embedding(Plain):
     """A row for each token, to which a learned one for its position is added, if there are `positions` (and `spare`
-    rows that none of them uses), and one of `segments`. tied: the head has the same matrix.
+    rows that none of them uses), and one of `segments`. tied: whether the head has the same matrix.
     """
 
     sizes = VOCABULARY

@@ -363,6 +363,8 @@ class Step:
     def __init__(self, model, x):
         self.x, (block, _) = x, model.kinds[0]
         before, _, (*between, head) = model.parts
+        tied = getattr(head, "tied", False)  # then the gradient of the head waits for that of the embedding
+        before = [layer.but(tied=True) if tied and hasattr(layer, "tied") else layer for layer in before]
         self.head, self.final_norm = head.ops(x), [op for layer in between for op in layer.ops(x)]
         self.layer = _in_block(block, x)
         self.attention = next((layer for layer in block.layers if hasattr(layer, "qk_norm")), None)
