@@ -38,6 +38,9 @@ MAP = "{{units}}"
 """In the text of a lesson: the table of all units by part, open ones with a link, planned ones without."""
 
 
+README_MAP = re.compile(r"(<!-- units: .*?-->)\n.*?\n(<!-- end of units -->)", re.DOTALL)
+
+
 class BuildError(Exception):
     """What stops a build, in one line for the author."""
 
@@ -146,8 +149,9 @@ def _course(page) -> dict:
     return {key: page.front["course"][key] for key in ("unit", "title", "minutes")}
 
 
-def unit_map(root: Path, planned: Mapping[str, Sequence[str]]) -> str:
+def unit_map(root: Path, planned: Mapping[str, Sequence[str]], notebooks: str = "") -> str:
     """The units that belong to a part as a table, and below them what is planned: part -> titles, such as "Q9. …".
+    `notebooks` stands before the names of the notebooks that it links.
 
     A title that a unit has the number of is no longer planned.
     """
@@ -158,7 +162,7 @@ def unit_map(root: Path, planned: Mapping[str, Sequence[str]]) -> str:
     for part in dict.fromkeys([*planned, *filter(None, (front.get("part") for front in fronts.values()))]):
         here = {name: front["title"] for name, front in fronts.items() if front.get("part") == part}
         numbers = {title.partition(". ")[0] for title in here.values()}
-        rows = [f"**{title}** | [**open**]({name}.ipynb) |" for name, title in here.items()]
+        rows = [f"**{title}** | [**open**]({notebooks}{name}.ipynb) |" for name, title in here.items()]
         rows += [f"{title} | later |" for title in planned.get(part, ()) if title.partition(". ")[0] not in numbers]
         lines += [f"| {'' if i else part} | {row}" for i, row in enumerate(rows)]
     return "\n".join(lines)
@@ -176,8 +180,16 @@ def derived(root: Path, chosen: Sequence[str] = ()) -> dict[Path, bytes]:
             solutions[unit] = to_bytes(with_canaries(notebook(page, _course(page))))
         if checks := load_checks(folder, root):
             made[Path("exercises", unit, "checks.json")] = _json({check.id: public_cases(check) for check in checks})
+    if (root / "README.md").exists():
+        made[Path("README.md")] = readme(root).encode()
     made |= {Path("solutions", unit, f"{unit}.ipynb"): content for unit, content in solutions.items()}
     return made | {Path("exercises", unit, f"{unit}.ipynb"): content for unit, content in released(solutions).items()}
+
+
+def readme(root: Path) -> str:
+    """The README with the map of the units that there are between its two comments."""
+    text = (root / "README.md").read_text(encoding="utf-8")
+    return README_MAP.sub(lambda found: f"{found[1]}\n{unit_map(root, {}, 'notebooks/')}\n{found[2]}", text)
 
 
 def _json(data: Mapping) -> bytes:

@@ -39,11 +39,14 @@ def secrets(lessons: Path) -> dict[str, str]:
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.FunctionDef):
                 first = node.body[min(ast.get_docstring(node) is not None, len(node.body) - 1)]
-                whole, body = (
-                    squeezed("\n".join(lines[at - 1 : node.end_lineno])) for at in (node.lineno, first.lineno)
-                )
-                texts = {whole, body if len(body) >= TELLING else whole}
-                found |= dict.fromkeys(texts, f"{path.parent.name}/checks.py:{node.lineno}")
+                parts = ["\n".join(lines[at - 1 : node.end_lineno]) for at in (node.lineno, first.lineno)]
+            elif isinstance(node, ast.Lambda):
+                parts = [ast.get_source_segment(source, part) for part in (node, node.body)]
+            else:
+                continue
+            whole, body = map(squeezed, parts)
+            texts = {whole, body if len(body) >= TELLING else whole}
+            found |= dict.fromkeys(texts, f"{path.parent.name}/checks.py:{node.lineno}")
     for path in sorted(lessons.glob("*/exercises.md")):
         source = path.read_text(encoding="utf-8")
         for block in BLOCK.finditer(source):

@@ -35,10 +35,6 @@ def _checkpoint_all_at_once(params, bytes_per_parameter, rates):
     }
 
 
-def _checkpoint_one_byte(params, bytes_per_parameter, rates):
-    return _checkpoint(params, 1, rates)
-
-
 def _checkpoint_swapped(params, bytes_per_parameter, rates):
     right = _checkpoint(params, bytes_per_parameter, rates)
     return {"one after another": right["in pieces"], "in pieces": right["one after another"]}
@@ -61,16 +57,8 @@ def _longest_one_copy(caches, arrays, bytes_per_number):
     return _longest([[kib, 1] for kib, _ in caches], arrays, bytes_per_number)
 
 
-def _longest_one_array(caches, arrays, bytes_per_number):
-    return _longest(caches, 1, bytes_per_number)
-
-
 def _longest_thousand(caches, arrays, bytes_per_number):
     return _longest(caches, arrays, bytes_per_number, kib_bytes=1000)
-
-
-def _longest_in_bytes(caches, arrays, bytes_per_number):
-    return _longest(caches, arrays, 1)
 
 
 def _longest_rounded_up(caches, arrays, bytes_per_number):
@@ -160,10 +148,6 @@ def _gain(bytes_per_number, line, tile):
     return (bytes_per_number / line + 1) * tile / (2 * ceil(tile * bytes_per_number / line))
 
 
-def _gain_writes_only(bytes_per_number, line, tile):
-    return tile / ceil(tile * bytes_per_number / line)
-
-
 def _gain_any_tile(bytes_per_number, line, tile):
     return (bytes_per_number / line + 1) * line / (2 * bytes_per_number)
 
@@ -171,18 +155,6 @@ def _gain_any_tile(bytes_per_number, line, tile):
 def _gain_reading_unharmed(bytes_per_number, line, tile):
     share = bytes_per_number / line
     return (share + 1) / (share + ceil(tile * bytes_per_number / line) / tile)
-
-
-def _gain_numbers_of_a_line(bytes_per_number, line, tile):
-    return line / bytes_per_number
-
-
-def _gain_one_matrix_in_tiles(bytes_per_number, line, tile):
-    return 2 * _gain(bytes_per_number, line, tile)
-
-
-def _gain_upside_down(bytes_per_number, line, tile):
-    return 1 / _gain(bytes_per_number, line, tile)
 
 
 def _draw_transpose(rng):
@@ -253,7 +225,7 @@ CHECKS = [
             "the mean rate": _checkpoint_mean,
             "the sum of the rates": _checkpoint_summed_rates,
             "the sum of the rates, as a whole": _checkpoint_all_at_once,
-            "bytes forgotten": _checkpoint_one_byte,
+            "bytes forgotten": lambda params, bytes_per_parameter, rates: _checkpoint(params, 1, rates),
             "swapped": _checkpoint_swapped,
         },
     ),
@@ -271,9 +243,9 @@ CHECKS = [
         same=EXACT,
         wrong={
             "one copy": _longest_one_copy,
-            "one array": _longest_one_array,
+            "one array": lambda caches, arrays, bytes_per_number: _longest(caches, 1, bytes_per_number),
             "KB for KiB": _longest_thousand,
-            "in bytes": _longest_in_bytes,
+            "in bytes": lambda caches, arrays, bytes_per_number: _longest(caches, arrays, 1),
             "rounded up": _longest_rounded_up,
             "not whole": _longest_not_whole,
             "levels added up": _longest_all_levels,
@@ -306,12 +278,12 @@ CHECKS = [
         generate=_draw_transpose,
         reference=_gain,
         wrong={
-            "writes only": _gain_writes_only,
+            "writes only": lambda bytes_per_number, line, tile: tile / ceil(tile * bytes_per_number / line),
             "any tile": _gain_any_tile,
             "reading unharmed": _gain_reading_unharmed,
-            "numbers of a line": _gain_numbers_of_a_line,
-            "one matrix in tiles": _gain_one_matrix_in_tiles,
-            "upside down": _gain_upside_down,
+            "numbers of a line": lambda bytes_per_number, line, tile: line / bytes_per_number,
+            "one matrix in tiles": lambda bytes_per_number, line, tile: 2 * _gain(bytes_per_number, line, tile),
+            "upside down": lambda bytes_per_number, line, tile: 1 / _gain(bytes_per_number, line, tile),
         },
     ),
     Check(

@@ -69,30 +69,6 @@ def _state():
     return 16 * 8.03
 
 
-def _state_twelve():
-    return 12 * 8.03
-
-
-def _state_weights():
-    return 2 * 8.03
-
-
-def _state_sixteen_bits():
-    return 8 * 8.03
-
-
-def _state_fp32_gradients():
-    return 18 * 8.03
-
-
-def _state_both_gradients():
-    return 20 * 8.03
-
-
-def _state_gib():
-    return 16 * 8.03e9 / 2**30
-
-
 # ---- q02.largest-model ---------------------------------------------------------------------------
 
 _PARTS = (12, 2, 2)  # bytes of optimizer, gradients, weights: what stages 1, 2 and 3 add to what is sharded
@@ -205,10 +181,6 @@ def _plan_as_given(params, ranks):
     return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 8 * params / ranks / 1e9}
 
 
-def _plan_no_master(params, ranks):
-    return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 8 * params / 1e9}
-
-
 def _plan_one_share(params, ranks):
     return {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 12 * params / ranks / 1e9}
 
@@ -263,12 +235,12 @@ CHECKS = [
         reference=_state,
         same=Close(rel=0.01),
         wrong={
-            "twelve bytes": _state_twelve,
-            "weights only": _state_weights,
-            "all in 16 bits": _state_sixteen_bits,
-            "fp32 gradients": _state_fp32_gradients,
-            "gradients twice": _state_both_gradients,
-            "GiB": _state_gib,
+            "twelve bytes": lambda: 12 * 8.03,
+            "weights only": lambda: 2 * 8.03,
+            "all in 16 bits": lambda: 8 * 8.03,
+            "fp32 gradients": lambda: 18 * 8.03,
+            "gradients twice": lambda: 20 * 8.03,
+            "GiB": lambda: 16 * 8.03e9 / 2**30,
         },
     ),
     Check(
@@ -315,7 +287,7 @@ CHECKS = [
         reference=_plan,
         wrong={
             "as given": _plan_as_given,
-            "master missing": _plan_no_master,
+            "master missing": lambda params, ranks: {"gpu_gb": 4 * params / ranks / 1e9, "host_gb": 8 * params / 1e9},
             "one share": _plan_one_share,
             "master on the GPU": _plan_master_on_gpu,
             "a copy each": _plan_a_copy_each,

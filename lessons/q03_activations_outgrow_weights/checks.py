@@ -39,10 +39,6 @@ def _ledger_adds(ops, sizes, bytes_per_element):
     return bytes_per_element * sum(sizes[name] for name in names)
 
 
-def _ledger_numbers(ops, sizes, bytes_per_element):
-    return sum(sizes[name] for name in set(_asked(ops)))
-
-
 def _ledger_no_gelu(ops, sizes, bytes_per_element):
     names = set(_asked(ops, of_inputs=("linear", "layer_norm", *_BOTH)))
     return bytes_per_element * sum(sizes[name] for name in names)
@@ -273,10 +269,6 @@ def _kv_query_heads(layers, heads, kv_heads, head_dim, bytes_per_element, length
     return _kv(layers, heads, heads, head_dim, bytes_per_element, lengths, page)
 
 
-def _kv_keys_only(*arguments):
-    return _kv(*arguments, both=1)
-
-
 def _kv_full_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
     held = sum(tokens // page * page for tokens in lengths)
     return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=held)
@@ -289,10 +281,6 @@ def _kv_one_page_more(layers, heads, kv_heads, head_dim, bytes_per_element, leng
 
 def _kv_only_heads(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
     return _kv_as_given(layers, kv_heads, kv_heads, head_dim, bytes_per_element, lengths, page)
-
-
-def _kv_only_values(*arguments):
-    return 2 * _kv_as_given(*arguments)
 
 
 def _kv_only_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
@@ -353,7 +341,7 @@ CHECKS = [
             "sums too": _ledger_adds,
             "gelu forgotten": _ledger_no_gelu,
             "gelu's result": _ledger_gelu_output,
-            "numbers": _ledger_numbers,
+            "numbers": lambda ops, sizes, bytes_per_element: sum(sizes[name] for name in set(_asked(ops))),
         },
     ),
     Check(
@@ -410,11 +398,11 @@ CHECKS = [
         wrong={
             "as given": _kv_as_given,
             "heads only": _kv_only_heads,
-            "values only": _kv_only_values,
+            "values only": lambda *arguments: 2 * _kv_as_given(*arguments),
             "pages only": _kv_only_pages,
             "one page too many": _kv_one_page_more,
             "query heads": _kv_query_heads,
-            "keys only": _kv_keys_only,
+            "keys only": lambda *arguments: _kv(*arguments, both=1),
             "full pages only": _kv_full_pages,
             "no pages": _kv_no_pages,
             "shared pages": _kv_shared_pages,

@@ -16,10 +16,6 @@ def _tile_one_flop(tile_m, tile_n, bytes_per_element):
     return tile_m * tile_n / (bytes_per_element * (tile_m + tile_n))
 
 
-def _tile_per_number(tile_m, tile_n, bytes_per_element):
-    return 2 * tile_m * tile_n / (tile_m + tile_n)
-
-
 def _tile_no_reuse(tile_m, tile_n, bytes_per_element):
     return 2 * tile_m * tile_n / (bytes_per_element * 2 * tile_m * tile_n)
 
@@ -34,10 +30,6 @@ def _tile_with_result(tile_m, tile_n, bytes_per_element):
 
 def _tile_upside_down(tile_m, tile_n, bytes_per_element):
     return bytes_per_element * (tile_m + tile_n) / (2 * tile_m * tile_n)
-
-
-def _tile_two_bytes(tile_m, tile_n, bytes_per_element):
-    return _tile(tile_m, tile_n, 2)
 
 
 def _draw_tile(rng):
@@ -56,16 +48,8 @@ def _smallest(peak, bandwidth, bytes_per_element):
     return ceil(_exact_n(peak, bandwidth, bytes_per_element))
 
 
-def _smallest_ridge(peak, bandwidth, bytes_per_element):
-    return ceil(Fraction(peak) / Fraction(bandwidth))
-
-
 def _smallest_one_flop(peak, bandwidth, bytes_per_element):
     return ceil(_exact_n(peak, bandwidth, bytes_per_element, flops=1))
-
-
-def _smallest_one_byte(peak, bandwidth, bytes_per_element):
-    return ceil(_exact_n(peak, bandwidth, 1))
 
 
 def _smallest_no_result(peak, bandwidth, bytes_per_element):
@@ -138,30 +122,6 @@ def _blocked_right(a, b, tile):
     return _blocked(a, b, tile)
 
 
-def _blocked_whole_tiles(a, b, tile):
-    return _blocked(a, b, tile, whole_tiles=True)
-
-
-def _blocked_overwrites(a, b, tile):
-    return _blocked(a, b, tile, overwrite=True)
-
-
-def _blocked_once(a, b, tile):
-    return _blocked(a, b, tile, once=True)
-
-
-def _blocked_results(a, b, tile):
-    return _blocked(a, b, tile, results=True)
-
-
-def _blocked_no_reuse(a, b, tile):
-    return [_blocked(a, b, tile)[0], 2 * len(a) * len(b) * len(b[0])]
-
-
-def _blocked_tile_divides(a, b, tile):
-    return [_blocked(a, b, tile)[0], 2 * len(a) * len(b) * len(b[0]) // tile]
-
-
 def _blocked_a_kept(a, b, tile):
     m, k, n = len(a), len(b), len(b[0])
     return [_blocked(a, b, tile)[0], m * k + k * n * ceil(m / tile)]
@@ -228,38 +188,10 @@ def _attention(q, k, v):
     return _attend(q, k, v)
 
 
-def _attention_unscaled(q, k, v):
-    return _attend(q, k, v, divisor=lambda width: 1)
-
-
-def _attention_by_width(q, k, v):
-    return _attend(q, k, v, divisor=lambda width: width)
-
-
-def _attention_by_tokens(q, k, v):
-    return _attend(q, k, v, divisor=lambda width: sqrt(len(k[0])))
-
-
-def _attention_over_queries(q, k, v):
-    return _attend(q, k, v, over_queries=True)
-
-
-def _attention_no_softmax(q, k, v):
-    return _attend(q, k, v, softmax=False)
-
-
-def _attention_swapped(q, k, v):
-    return _attend(k, q, v)
-
-
 def _attention_all_heads(q, k, v):
     merged = [[[value for head in x for value in head[token]] for token in range(len(x[0]))] for x in (q, k, v)]
     result, width = _attend(*([x] for x in merged))[0], len(q[0][0])
     return [[row[head * width : (head + 1) * width] for row in result] for head in range(len(q))]
-
-
-def _attention_scaled_after(q, k, v):
-    return _attend(q, k, v, divisor=lambda width: 1, after=sqrt)
 
 
 def _attend_by_powers(q, k, v, sums):
@@ -275,16 +207,8 @@ def _attend_by_powers(q, k, v, sums):
     ]
 
 
-def _attention_over_head(q, k, v):
-    return _attend_by_powers(q, k, v, lambda rows, h, i, j: sum(rows[h]))
-
-
 def _attention_over_all(q, k, v):
     return _attend_by_powers(q, k, v, lambda rows, h, i, j: sum(sum(row) for row in rows))
-
-
-def _attention_sums_along_keys(q, k, v):
-    return _attend_by_powers(q, k, v, lambda rows, h, i, j: rows[h][j])
 
 
 def _attention_sums_broadcast(q, k, v):
@@ -382,8 +306,8 @@ CHECKS = [
         reference=_tile,
         wrong={
             "one FLOP": _tile_one_flop,
-            "per number": _tile_per_number,
-            "always 2 bytes": _tile_two_bytes,
+            "per number": lambda tile_m, tile_n, bytes_per_element: 2 * tile_m * tile_n / (tile_m + tile_n),
+            "always 2 bytes": lambda tile_m, tile_n, bytes_per_element: _tile(tile_m, tile_n, 2),
             "no reuse": _tile_no_reuse,
             "product of the sides": _tile_product_of_sides,
             "with the result": _tile_with_result,
@@ -403,9 +327,9 @@ CHECKS = [
         reference=_smallest,
         same=EXACT,
         wrong={
-            "the ridge point": _smallest_ridge,
+            "the ridge point": lambda peak, bandwidth, bytes_per_element: ceil(Fraction(peak) / Fraction(bandwidth)),
             "one FLOP": _smallest_one_flop,
-            "one byte": _smallest_one_byte,
+            "one byte": lambda peak, bandwidth, bytes_per_element: ceil(_exact_n(peak, bandwidth, 1)),
             "no result": _smallest_no_result,
             "rounded down": _smallest_rounded_down,
             "to the nearest": _smallest_nearest,
@@ -429,12 +353,12 @@ CHECKS = [
         generate=_draw_blocked,
         reference=_blocked_right,
         wrong={
-            "whole tiles": _blocked_whole_tiles,
-            "overwrites": _blocked_overwrites,
-            "fetched once": _blocked_once,
-            "results counted": _blocked_results,
-            "no reuse": _blocked_no_reuse,
-            "tile divides": _blocked_tile_divides,
+            "whole tiles": lambda a, b, tile: _blocked(a, b, tile, whole_tiles=True),
+            "overwrites": lambda a, b, tile: _blocked(a, b, tile, overwrite=True),
+            "fetched once": lambda a, b, tile: _blocked(a, b, tile, once=True),
+            "results counted": lambda a, b, tile: _blocked(a, b, tile, results=True),
+            "no reuse": lambda a, b, tile: [_blocked(a, b, tile)[0], 2 * len(a) * len(b) * len(b[0])],
+            "tile divides": lambda a, b, tile: [_blocked(a, b, tile)[0], 2 * len(a) * len(b) * len(b[0]) // tile],
             "tile of a kept": _blocked_a_kept,
             "rows are one list": _blocked_one_row,
             "edges dropped": _blocked_edges_dropped,
@@ -459,17 +383,17 @@ CHECKS = [
         generate=_draw_attention,
         reference=_attention,
         wrong={
-            "unscaled": _attention_unscaled,
-            "divided by the width": _attention_by_width,
-            "divided by the tokens' root": _attention_by_tokens,
-            "softmax over queries": _attention_over_queries,
-            "scaled after the softmax": _attention_scaled_after,
-            "softmax over the head": _attention_over_head,
+            "unscaled": lambda q, k, v: _attend(q, k, v, divisor=lambda width: 1),
+            "divided by the width": lambda q, k, v: _attend(q, k, v, divisor=lambda width: width),
+            "divided by the tokens' root": lambda q, k, v: _attend(q, k, v, divisor=lambda width: sqrt(len(k[0]))),
+            "softmax over queries": lambda q, k, v: _attend(q, k, v, over_queries=True),
+            "scaled after the softmax": lambda q, k, v: _attend(q, k, v, divisor=lambda width: 1, after=sqrt),
+            "softmax over the head": lambda q, k, v: _attend_by_powers(q, k, v, lambda rows, h, i, j: sum(rows[h])),
             "softmax over everything": _attention_over_all,
-            "sums along the keys": _attention_sums_along_keys,
+            "sums along the keys": lambda q, k, v: _attend_by_powers(q, k, v, lambda rows, h, i, j: rows[h][j]),
             "sums broadcast": _attention_sums_broadcast,
-            "no softmax": _attention_no_softmax,
-            "queries and keys swapped": _attention_swapped,
+            "no softmax": lambda q, k, v: _attend(q, k, v, softmax=False),
+            "queries and keys swapped": lambda q, k, v: _attend(k, q, v),
             "heads merged": _attention_all_heads,
         },
     ),

@@ -12,18 +12,6 @@ def _intensity(m, k, n, bytes_per_element):
     return 2 * m * k * n / (bytes_per_element * (m * k + k * n + m * n))
 
 
-def _intensity_one_flop(m, k, n, bytes_per_element):
-    return m * k * n / (bytes_per_element * (m * k + k * n + m * n))
-
-
-def _intensity_no_output(m, k, n, bytes_per_element):
-    return 2 * m * k * n / (bytes_per_element * (m * k + k * n))
-
-
-def _intensity_per_element(m, k, n, bytes_per_element):
-    return 2 * m * k * n / (m * k + k * n + m * n)
-
-
 def _intensity_upside_down(m, k, n, bytes_per_element):
     return bytes_per_element * (m * k + k * n + m * n) / (2 * m * k * n)
 
@@ -130,10 +118,6 @@ def _predict_sum(ops, profile):
 def _predict_max_of_sums(ops, profile):
     arithmetic, memory = zip(*_times(ops, profile), strict=True)
     return len(ops) * profile["call_overhead"] + max(sum(arithmetic), sum(memory))
-
-
-def _predict_no_overhead(ops, profile):
-    return sum(max(pair) for pair in _times(ops, profile))
 
 
 def _predict_one_overhead(ops, profile):
@@ -243,9 +227,9 @@ CHECKS = [
         generate=_draw_intensity,
         reference=_intensity,
         wrong={
-            "one FLOP": _intensity_one_flop,
-            "no output": _intensity_no_output,
-            "per element": _intensity_per_element,
+            "one FLOP": lambda m, k, n, bytes_per_element: m * k * n / (bytes_per_element * (m * k + k * n + m * n)),
+            "no output": lambda m, k, n, bytes_per_element: 2 * m * k * n / (bytes_per_element * (m * k + k * n)),
+            "per element": lambda m, k, n, bytes_per_element: 2 * m * k * n / (m * k + k * n + m * n),
             "upside down": _intensity_upside_down,
         },
     ),
@@ -296,7 +280,7 @@ CHECKS = [
             "bytes only": _predict_bytes_only,
             "sum for max": _predict_sum,
             "max of sums": _predict_max_of_sums,
-            "no overhead": _predict_no_overhead,
+            "no overhead": lambda ops, profile: sum(max(pair) for pair in _times(ops, profile)),
             "one overhead": _predict_one_overhead,
             "fp32 peak": _predict_fp32_peak,
             "two FLOPs an addition": _predict_two_flops_an_addition,

@@ -86,14 +86,6 @@ def _token_as_given(layers, d_model, vocab, seq):
     return layers * (13 * d_model**2 + 4 * d_model) + 2 * d_model * vocab
 
 
-def _token_only_doubled(layers, d_model, vocab, seq):
-    return 2 * _token_as_given(layers, d_model, vocab, seq)
-
-
-def _token_one_embedding_doubled(layers, d_model, vocab, seq):
-    return layers * 26 * d_model**2 + 2 * d_model * vocab
-
-
 def _token_no_pairs(layers, d_model, vocab, seq):
     weights, _, head = _parts(layers, d_model, vocab, seq)
     return weights + head
@@ -107,10 +99,6 @@ def _token_given_layers_only(layers, d_model, vocab, seq):
     return _token_as_given(layers, d_model, vocab, seq) - 2 * d_model * vocab
 
 
-def _token_multiply_adds(layers, d_model, vocab, seq):
-    return _token(layers, d_model, vocab, seq) // 2
-
-
 def _token_no_values(layers, d_model, vocab, seq):
     weights, pairs, head = _parts(layers, d_model, vocab, seq)
     return weights + pairs // 2 + head
@@ -118,22 +106,6 @@ def _token_no_values(layers, d_model, vocab, seq):
 
 def _token_embedding(layers, d_model, vocab, seq):
     return _token(layers, d_model, vocab, seq) + 2 * d_model * vocab
-
-
-def _token_lookup_kept(layers, d_model, vocab, seq):
-    return _token(layers, d_model, vocab, seq) + d_model * vocab
-
-
-def _token_extras(layers, d_model, vocab, seq):
-    return _token(layers, d_model, vocab, seq) + layers * 4 * d_model
-
-
-def _token_sequence(layers, d_model, vocab, seq):
-    return seq * _token(layers, d_model, vocab, seq)
-
-
-def _token_no_head(layers, d_model, vocab, seq):
-    return _token(layers, d_model, vocab, seq) - 2 * d_model * vocab
 
 
 def _draw_token(rng):
@@ -225,22 +197,6 @@ def _count_right(ops):
     return _count(ops)
 
 
-def _count_as_given(ops):
-    return _count(ops, two=1, batches=False, groups=False, unknown=False)
-
-
-def _count_linear_once(ops):
-    return _count(ops, two=1)
-
-
-def _count_one_batch(ops):
-    return _count(ops, batches=False)
-
-
-def _count_no_groups(ops):
-    return _count(ops, groups=False)
-
-
 def _count_group_squared(ops):
     less = 0
     for op in ops:
@@ -250,22 +206,6 @@ def _count_group_squared(ops):
             less += each // op["groups"] - each // op["groups"] ** 2
     whole = _count(ops)
     return whole | {"flops": whole["flops"] - less}
-
-
-def _count_silent(ops):
-    return _count(ops, unknown=False)
-
-
-def _count_embedding_unknown(ops):
-    return _count(ops, known=())
-
-
-def _count_biases(ops):
-    return _count(ops, biases=True)
-
-
-def _count_twice_named(ops):
-    return _count(ops, once=False)
 
 
 def _count_unsorted(ops):
@@ -371,18 +311,18 @@ CHECKS = [
         same=EXACT,
         wrong={
             "as given": _token_as_given,
-            "only doubled": _token_only_doubled,
-            "context forgotten": _token_one_embedding_doubled,
+            "only doubled": lambda layers, d_model, vocab, seq: 2 * _token_as_given(layers, d_model, vocab, seq),
+            "context forgotten": lambda layers, d_model, vocab, seq: layers * 26 * d_model**2 + 2 * d_model * vocab,
             "context forgotten, the rest right": _token_no_pairs,
             "only the look-up removed": _token_given_no_lookup,
             "only the layers kept": _token_given_layers_only,
-            "multiply-adds": _token_multiply_adds,
+            "multiply-adds": lambda layers, d_model, vocab, seq: _token(layers, d_model, vocab, seq) // 2,
             "no values": _token_no_values,
             "embedding": _token_embedding,
-            "look-up kept": _token_lookup_kept,
-            "extras": _token_extras,
-            "whole sequence": _token_sequence,
-            "no head": _token_no_head,
+            "look-up kept": lambda layers, d_model, vocab, seq: _token(layers, d_model, vocab, seq) + d_model * vocab,
+            "extras": lambda layers, d_model, vocab, seq: _token(layers, d_model, vocab, seq) + layers * 4 * d_model,
+            "whole sequence": lambda layers, d_model, vocab, seq: seq * _token(layers, d_model, vocab, seq),
+            "no head": lambda layers, d_model, vocab, seq: _token(layers, d_model, vocab, seq) - 2 * d_model * vocab,
         },
     ),
     Check(
@@ -414,15 +354,15 @@ CHECKS = [
         reference=_count_right,
         same=EXACT,
         wrong={
-            "as given": _count_as_given,
-            "multiply-adds": _count_linear_once,
-            "one batch": _count_one_batch,
-            "no groups": _count_no_groups,
+            "as given": lambda ops: _count(ops, two=1, batches=False, groups=False, unknown=False),
+            "multiply-adds": lambda ops: _count(ops, two=1),
+            "one batch": lambda ops: _count(ops, batches=False),
+            "no groups": lambda ops: _count(ops, groups=False),
             "groups twice": _count_group_squared,
-            "silent": _count_silent,
-            "look-up unknown": _count_embedding_unknown,
-            "biases": _count_biases,
-            "named twice": _count_twice_named,
+            "silent": lambda ops: _count(ops, unknown=False),
+            "look-up unknown": lambda ops: _count(ops, known=()),
+            "biases": lambda ops: _count(ops, biases=True),
+            "named twice": lambda ops: _count(ops, once=False),
             "unsorted": _count_unsorted,
             "square kernel": _count_square_kernel,
         },

@@ -33,10 +33,6 @@ def _causal_not_itself(batch, heads, tokens, width):
     return [4 * batch * heads * width * pairs for pairs in (tokens**2, tokens * (tokens - 1) // 2)]
 
 
-def _causal_no_gain(batch, heads, tokens, width):
-    return [4 * batch * heads * width * tokens**2] * 2
-
-
 def _causal_count_of_pairs(batch, heads, tokens, width):
     return [batch * heads * pairs for pairs in (tokens**2, tokens * (tokens + 1) // 2)]
 
@@ -170,30 +166,6 @@ def _inverted_factor(old, new):
     return math.exp(min(new - old, 700)) if old > -math.inf else 0.0
 
 
-def _online_inverted(pieces):
-    return _running(pieces, _inverted_factor, _inverted_factor)
-
-
-def _online_no_rescale(pieces):
-    return _running(pieces, _no_factor, _no_factor)
-
-
-def _online_sum_only(pieces):
-    return _running(pieces, _right_factor, _no_factor)
-
-
-def _online_result_only(pieces):
-    return _running(pieces, _no_factor, _right_factor)
-
-
-def _online_mean_of_pieces(pieces):
-    return sum(_online([piece]) for piece in pieces) / len(pieces)
-
-
-def _online_last_piece(pieces):
-    return _online(pieces[-1:])
-
-
 def _online_no_division(pieces):
     scores = [score for piece in pieces for score in piece[0]]
     weights = [math.exp(score - max(scores)) for score in scores]
@@ -242,18 +214,6 @@ def _blocked_whole_blocks(q, k, v, block):
     return {"result": _weights(q, k) @ v, "moved": 2 * q.size + 2 * q.size * (len(q) // block)}
 
 
-def _blocked_unscaled(q, k, v, block):
-    return {"result": _weights(q, k, power=0) @ v, "moved": _moved(q, block)}
-
-
-def _blocked_scaled_by_d(q, k, v, block):
-    return {"result": _weights(q, k, power=1) @ v, "moved": _moved(q, block)}
-
-
-def _blocked_keys_once(q, k, v, block):
-    return {"result": _weights(q, k) @ v, "moved": 4 * q.size}
-
-
 def _blocked_no_values(q, k, v, block):
     return {"result": _weights(q, k) @ v, "moved": 2 * q.size + q.size * math.ceil(len(q) / block)}
 
@@ -264,14 +224,6 @@ def _blocked_with_scores(q, k, v, block):
 
 def _blocked_no_result(q, k, v, block):
     return {"result": _weights(q, k) @ v, "moved": _moved(q, block) - q.size}
-
-
-def _blocked_bytes(q, k, v, block):
-    return {"result": _weights(q, k) @ v, "moved": 8 * _moved(q, block)}
-
-
-def _blocked_rows(q, k, v, block):
-    return {"result": _weights(q, k) @ v, "moved": _moved(q, block) // q.shape[1]}
 
 
 def _blocked_by_piece(q, k, v, block):
@@ -290,10 +242,6 @@ def _blocked_running(q, k, v, block, factor):
         total, result = total * rescale + weights.sum(1, keepdims=True), result * rescale + weights @ v[i : i + block]
         biggest = new
     return {"result": result / total, "moved": _moved(q, block)}
-
-
-def _blocked_no_rescale(q, k, v, block):
-    return _blocked_running(q, k, v, block, lambda old, new: 1.0)
 
 
 def _blocked_inverted(q, k, v, block):
@@ -393,7 +341,7 @@ CHECKS = [
             "one head": _causal_one_head,
             "exactly half": _causal_half,
             "not itself": _causal_not_itself,
-            "no gain": _causal_no_gain,
+            "no gain": lambda batch, heads, tokens, width: [4 * batch * heads * width * tokens**2] * 2,
             "pairs": _causal_count_of_pairs,
         },
     ),
@@ -440,12 +388,12 @@ CHECKS = [
         generate=_draw_online,
         reference=_online,
         wrong={
-            "no rescaling": _online_no_rescale,
-            "inverted": _online_inverted,
-            "only the sum": _online_sum_only,
-            "only the values": _online_result_only,
-            "mean of pieces": _online_mean_of_pieces,
-            "last piece": _online_last_piece,
+            "no rescaling": lambda pieces: _running(pieces, _no_factor, _no_factor),
+            "inverted": lambda pieces: _running(pieces, _inverted_factor, _inverted_factor),
+            "only the sum": lambda pieces: _running(pieces, _right_factor, _no_factor),
+            "only the values": lambda pieces: _running(pieces, _no_factor, _right_factor),
+            "mean of pieces": lambda pieces: sum(_online([piece]) for piece in pieces) / len(pieces),
+            "last piece": lambda pieces: _online(pieces[-1:]),
             "not divided": _online_no_division,
         },
     ),
@@ -462,19 +410,19 @@ CHECKS = [
         generate=_draw_blocked,
         reference=_blocked,
         wrong={
-            "not scaled": _blocked_unscaled,
-            "scaled by d": _blocked_scaled_by_d,
-            "keys once": _blocked_keys_once,
+            "not scaled": lambda q, k, v, block: {"result": _weights(q, k, power=0) @ v, "moved": _moved(q, block)},
+            "scaled by d": lambda q, k, v, block: {"result": _weights(q, k, power=1) @ v, "moved": _moved(q, block)},
+            "keys once": lambda q, k, v, block: {"result": _weights(q, k) @ v, "moved": 4 * q.size},
             "keys or values": _blocked_no_values,
             "all each time": _blocked_all_each_time,
             "keys and queries": _blocked_keys_and_queries,
             "whole blocks": _blocked_whole_blocks,
             "scores moved": _blocked_with_scores,
             "result not counted": _blocked_no_result,
-            "bytes": _blocked_bytes,
-            "rows": _blocked_rows,
+            "bytes": lambda q, k, v, block: {"result": _weights(q, k) @ v, "moved": 8 * _moved(q, block)},
+            "rows": lambda q, k, v, block: {"result": _weights(q, k) @ v, "moved": _moved(q, block) // q.shape[1]},
             "a softmax each": _blocked_by_piece,
-            "no rescaling": _blocked_no_rescale,
+            "no rescaling": lambda q, k, v, block: _blocked_running(q, k, v, block, lambda old, new: 1.0),
             "inverted": _blocked_inverted,
         },
     ),

@@ -9,18 +9,6 @@ def _saving(inputs, outputs, kernel):
     return 1 / (1 / outputs + 1 / kernel**2)
 
 
-def _saving_depthwise_only(inputs, outputs, kernel):
-    return outputs
-
-
-def _saving_pointwise_only(inputs, outputs, kernel):
-    return kernel**2
-
-
-def _saving_upside_down(inputs, outputs, kernel):
-    return 1 / outputs + 1 / kernel**2
-
-
 def _saving_wide_depthwise(inputs, outputs, kernel):
     return inputs * outputs * kernel**2 / (outputs * kernel**2 + inputs * outputs)
 
@@ -54,34 +42,6 @@ def _walk(blocks, side, shortcut=True, first_stride=False, stem=True, head=True,
                 total += 2 * channels * 4 * width * after**2
             channels, here = 4 * width, after
     return total + (2 * channels * 1000 if head else 0)
-
-
-def _resnet_macs(blocks, side):
-    return _walk(blocks, side) // 2
-
-
-def _resnet_no_shortcut(blocks, side):
-    return _walk(blocks, side, shortcut=False)
-
-
-def _resnet_no_first_shortcut(blocks, side):
-    return _walk(blocks, side) - 2 * 64 * 256 * (side // 4) ** 2
-
-
-def _resnet_first_stride(blocks, side):
-    return _walk(blocks, side, first_stride=True)
-
-
-def _resnet_no_head(blocks, side):
-    return _walk(blocks, side, head=False)
-
-
-def _resnet_no_stem(blocks, side):
-    return _walk(blocks, side, stem=False)
-
-
-def _resnet_same_size(blocks, side):
-    return _walk(blocks, side, halving=False)
 
 
 def _draw_resnet(rng):
@@ -234,9 +194,9 @@ CHECKS = [
         generate=_draw_saving,
         reference=_saving,
         wrong={
-            "depthwise only": _saving_depthwise_only,
-            "pointwise only": _saving_pointwise_only,
-            "upside down": _saving_upside_down,
+            "depthwise only": lambda inputs, outputs, kernel: outputs,
+            "pointwise only": lambda inputs, outputs, kernel: kernel**2,
+            "upside down": lambda inputs, outputs, kernel: 1 / outputs + 1 / kernel**2,
             "wide depthwise": _saving_wide_depthwise,
         },
     ),
@@ -249,13 +209,13 @@ CHECKS = [
         reference=_resnet,
         same=EXACT,
         wrong={
-            "multiply-adds": _resnet_macs,
-            "no shortcut": _resnet_no_shortcut,
-            "no shortcut in stage 0": _resnet_no_first_shortcut,
-            "stride in the 1×1": _resnet_first_stride,
-            "no head": _resnet_no_head,
-            "no stem": _resnet_no_stem,
-            "never halved": _resnet_same_size,
+            "multiply-adds": lambda blocks, side: _walk(blocks, side) // 2,
+            "no shortcut": lambda blocks, side: _walk(blocks, side, shortcut=False),
+            "no shortcut in stage 0": lambda blocks, side: _walk(blocks, side) - 2 * 64 * 256 * (side // 4) ** 2,
+            "stride in the 1×1": lambda blocks, side: _walk(blocks, side, first_stride=True),
+            "no head": lambda blocks, side: _walk(blocks, side, head=False),
+            "no stem": lambda blocks, side: _walk(blocks, side, stem=False),
+            "never halved": lambda blocks, side: _walk(blocks, side, halving=False),
         },
     ),
     Check(

@@ -17,18 +17,6 @@ def _error_of_convention(layers):
     return (convention - exact) / convention
 
 
-def _error_mean(layers):
-    return sum(1 / (2 * k - 1) for _, k, _ in layers) / len(layers)
-
-
-def _error_percent(layers):
-    return 100 * _error(layers)
-
-
-def _error_absolute(layers):
-    return sum(m * n for m, _, n in layers)
-
-
 def _error_macs(layers):
     return sum(m * n * k for m, k, n in layers) / sum(m * n * (2 * k - 1) for m, k, n in layers) - 1
 
@@ -69,26 +57,10 @@ def _count_dense(a, b):
     return _count(a, b) | {"multiplications": m * k * n, "additions": m * n * (k - 1)}
 
 
-def _count_left_only(a, b):
-    return _count(a, b, both=False)
-
-
-def _count_from_zero(a, b):
-    return _count(a, b, from_zero=True)
-
-
-def _count_minus_one(a, b):
-    return _count(a, b, empty=-1)
-
-
 def _count_cancelled(a, b):
     counts = _count(a, b)
     sums = sum(element != 0 for line in counts["product"] for element in line)
     return counts | {"additions": counts["multiplications"] - sums}
-
-
-def _count_macs(a, b):
-    return _count(a, b) | {"dense": len(a) * len(b) * len(b[0])}
 
 
 def _draw_count(rng):
@@ -126,26 +98,6 @@ def _decode_reference(rows, share):
     return _decode(rows, share)
 
 
-def _decode_star(rows, share):
-    return _decode(rows, share, sparsity=False)
-
-
-def _decode_work(rows, share):
-    return _decode(rows, share, work_macs=False)
-
-
-def _decode_both(rows, share):
-    return _decode(rows, share, sparsity=False, work_macs=False)
-
-
-def _decode_devices(rows, share):
-    return _decode(rows, share, devices=False)
-
-
-def _decode_line_macs(rows, share):
-    return _decode(rows, share, line_macs=False)
-
-
 def _decode_one_factor(rows, share):
     return [_decode([row], share, sparsity=row["unit"] != "TMAC/s")[0] for row in rows]
 
@@ -156,16 +108,8 @@ def _decode_halved_work(rows, share):
     ]
 
 
-def _decode_always_half(rows, share):
-    return _decode(rows, share, always_half=True)
-
-
 def _decode_naive(rows, share):
     return _decode(rows, share, sparsity=False, line_macs=False, work_macs=False, devices=False)
-
-
-def _decode_without_share(rows, share):
-    return _decode(rows, 1.0)
 
 
 def _row(number, unit, with_sparsity, devices, work, work_unit):
@@ -217,30 +161,6 @@ def _budget_reference(*arguments):
     return _budget(*arguments)
 
 
-def _budget_as_given(*arguments):
-    return _budget(*arguments, per_weight=3, sparse=1)
-
-
-def _budget_macs_left(*arguments):
-    return _budget(*arguments, per_weight=3)
-
-
-def _budget_star_left(*arguments):
-    return _budget(*arguments, sparse=1)
-
-
-def _budget_forward(*arguments):
-    return _budget(*arguments, per_weight=2)
-
-
-def _budget_backward_once(*arguments):
-    return _budget(*arguments, per_weight=4)
-
-
-def _budget_other_way(*arguments):
-    return _budget(*arguments, sparse=0.5)
-
-
 def _draw_budget(rng):
     return (
         rng.randrange(1, 500) * 1e9,
@@ -262,9 +182,9 @@ CHECKS = [
         reference=_error,
         wrong={
             "share of the convention": _error_of_convention,
-            "mean of errors": _error_mean,
-            "per cent": _error_percent,
-            "absolute": _error_absolute,
+            "mean of errors": lambda layers: sum(1 / (2 * k - 1) for _, k, _ in layers) / len(layers),
+            "per cent": lambda layers: 100 * _error(layers),
+            "absolute": lambda layers: sum(m * n for m, _, n in layers),
             "MACs": _error_macs,
         },
     ),
@@ -282,11 +202,11 @@ CHECKS = [
         reference=_count_reference,
         wrong={
             "by shape": _count_dense,
-            "left zeros only": _count_left_only,
-            "from zero": _count_from_zero,
-            "minus one": _count_minus_one,
+            "left zeros only": lambda a, b: _count(a, b, both=False),
+            "from zero": lambda a, b: _count(a, b, from_zero=True),
+            "minus one": lambda a, b: _count(a, b, empty=-1),
             "cancelled": _count_cancelled,
-            "dense in MACs": _count_macs,
+            "dense in MACs": lambda a, b: _count(a, b) | {"dense": len(a) * len(b) * len(b[0])},
         },
     ),
     Check(
@@ -297,16 +217,16 @@ CHECKS = [
         generate=_draw_decode,
         reference=_decode_reference,
         wrong={
-            "the star": _decode_star,
-            "MACs for FLOPs": _decode_work,
-            "both twos": _decode_both,
-            "the pair": _decode_devices,
-            "MAC/s for FLOP/s": _decode_line_macs,
+            "the star": lambda rows, share: _decode(rows, share, sparsity=False),
+            "MACs for FLOPs": lambda rows, share: _decode(rows, share, work_macs=False),
+            "both twos": lambda rows, share: _decode(rows, share, sparsity=False, work_macs=False),
+            "the pair": lambda rows, share: _decode(rows, share, devices=False),
+            "MAC/s for FLOP/s": lambda rows, share: _decode(rows, share, line_macs=False),
             "one factor of two": _decode_one_factor,
             "work halved": _decode_halved_work,
-            "always half": _decode_always_half,
+            "always half": lambda rows, share: _decode(rows, share, always_half=True),
             "number ÷ work": _decode_naive,
-            "share forgotten": _decode_without_share,
+            "share forgotten": lambda rows, share: _decode(rows, 1.0),
         },
     ),
     Check(
@@ -320,12 +240,12 @@ CHECKS = [
         generate=_draw_budget,
         reference=_budget_reference,
         wrong={
-            "as given": _budget_as_given,
-            "MACs left": _budget_macs_left,
-            "sparsity left": _budget_star_left,
-            "forward only": _budget_forward,
-            "backward once": _budget_backward_once,
-            "the wrong way": _budget_other_way,
+            "as given": lambda *arguments: _budget(*arguments, per_weight=3, sparse=1),
+            "MACs left": lambda *arguments: _budget(*arguments, per_weight=3),
+            "sparsity left": lambda *arguments: _budget(*arguments, sparse=1),
+            "forward only": lambda *arguments: _budget(*arguments, per_weight=2),
+            "backward once": lambda *arguments: _budget(*arguments, per_weight=4),
+            "the wrong way": lambda *arguments: _budget(*arguments, sparse=0.5),
         },
     ),
 ]

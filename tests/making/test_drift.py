@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from tools.build import drift, main
+from tools.build import build, drift, main
 
 NOTEBOOK = "notebooks/q99_toy.ipynb"
 EXERCISES = "exercises/q99_toy/q99_toy.ipynb"
@@ -91,3 +91,18 @@ def test_a_changed_source(built, capsys):
 def test_a_changed_check(built):
     built.edit("checks.py", "(5.5,)", "(6.5,)")
     assert drift(built.root) == ["exercises/q99_toy/checks.json: differs from what lessons/ makes; run `make build`"]
+
+
+def test_the_readme_maps_the_units(built):
+    """The map is written anew; what people wrote around it stays."""
+    lesson = built.unit / "lesson.md"
+    lesson.write_text(lesson.read_text().replace("  minutes: 5", "  minutes: 5\n  part: Z. Toys", 1))
+    readme = built.root / "README.md"
+    readme.write_text("Before.\n<!-- units: here -->\nold\n<!-- end of units -->\nAfter.\n")
+    assert "README.md: differs from what lessons/ makes; run `make build`" in drift(built.root)
+    build(built.root)
+    assert "README.md" not in str(drift(built.root))
+    text = readme.read_text()
+    assert "| Z. Toys | **A toy** | [**open**](notebooks/q99_toy.ipynb) |" in text
+    assert text.startswith("Before.\n<!-- units: here -->\n| part |")
+    assert text.endswith("|\n<!-- end of units -->\nAfter.\n")

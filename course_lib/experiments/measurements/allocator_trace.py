@@ -5,7 +5,7 @@ from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running import allocation
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures import style
 from course_lib.figures.charts import in_words, key
 from course_lib.figures.figure import draw
@@ -199,11 +199,9 @@ EXPERIMENT = Experiment(
     name="allocator_trace",
     question="How much memory is handed out, moment by moment, while a model trains?",
     columns=quantity_columns("bytes", "B", Column("point", "point of the step", "", "int", shown=False)),
-    quantity="measured",
     timed=False,
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     on_gpu="GPT-2 small, 4 × 1024 tokens, with reserved memory",
     method=(

@@ -140,7 +140,6 @@ EXPERIMENT = Experiment(
     name="bandwidth_staircase",
     question="How many bytes per second does one addition move, by the size of its working set?",
     columns=quantity_columns("rate", "B/s", Column("working_set", "working set", "B", "int")),
-    quantity="measured",
     cases=cases,
     table=table,
     predict=predict,

@@ -5,7 +5,7 @@ from course_lib.experiments.measurements.host_to_device import WAYS, copy
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 
 SIZE = 256 * 2**20  # bytes of a copy
@@ -122,10 +122,8 @@ EXPERIMENT = Experiment(
     name="copies_and_streams",
     question="How fast do bytes reach the GPU, and can it compute meanwhile?",
     columns=quantity_columns("time", "s", Column("bytes", "bytes", "B", "int")),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.2,
     full_seconds=0.5,

@@ -5,7 +5,7 @@ import time
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
 
 LAYERS, WIDTH = 20, 1024
@@ -128,10 +128,8 @@ EXPERIMENT = Experiment(
     columns=quantity_columns(
         "time of the chain", "s", Column("rows", "rows", "", "int"), Column("how", "how", "", "str")
     ),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     full_seconds=0.6,
     on_gpu="bf16",

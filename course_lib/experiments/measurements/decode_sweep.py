@@ -10,7 +10,7 @@ from course_lib.experiments.measurements.cuda_graphs import replayed
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
 
@@ -107,10 +107,8 @@ EXPERIMENT = Experiment(
         Column("context", "tokens in the cache", "", "int"),
         Column("line", "line", "", "str", shown=False),
     ),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     full_seconds=0.4,
     on_gpu="1.8 billion parameters in bf16, the step as a CUDA graph",

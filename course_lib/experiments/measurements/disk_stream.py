@@ -11,7 +11,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 
@@ -101,10 +101,8 @@ EXPERIMENT = Experiment(
     name="disk_stream",
     question="How fast can a file be read from the disk, and how fast when the system still has it in memory?",
     columns=quantity_columns("rate", "B/s"),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.1,
     full_seconds=2.0,

@@ -8,7 +8,6 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
 from course_lib.figures.charts import dots
 
 SCALE, SHIFT, KEPT = 1.5, 0.25, 0.9
@@ -111,11 +110,7 @@ def plot(result):
 EXPERIMENT = Experiment(
     name="fusion_chain",
     question="Four operations on the same numbers: what does it save to read and write memory once?",
-    columns=CASE_COLUMNS,
-    quantity="measured",
     cases=cases,
-    table=rows_by_case,
-    predict=predicted_by_case,
     plot=plot,
     full_seconds=0.8,
     on_gpu="bf16, 16 times as many numbers",

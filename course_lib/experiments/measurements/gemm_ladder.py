@@ -207,7 +207,6 @@ EXPERIMENT = Experiment(
         Column("flops", "FLOPs", "FLOP", "int", shown=False),
         Column("calls", "calls", "", "int"),
     ),
-    quantity="measured",
     cases=cases,
     table=table,
     predict=predict,

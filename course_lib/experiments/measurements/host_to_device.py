@@ -62,7 +62,6 @@ EXPERIMENT = Experiment(
     name="host_to_device",
     question="How fast do bytes get into the GPU's memory and back, from pageable and from pinned memory?",
     columns=quantity_columns("rate", "B/s", Column("way", "copy", "", "str"), Column("bytes", "size", "B", "int")),
-    quantity="measured",
     cases=cases,
     table=table,
     predict=predict,

@@ -11,7 +11,7 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
 
 ELEMENTS = (16, 2**12, 2**16, 2**20, 2**24)
@@ -112,10 +112,8 @@ EXPERIMENT = Experiment(
     columns=quantity_columns(
         "time of a call", "s", Column("elements", "numbers", "", "int"), Column("part", "part", "", "str")
     ),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.15,
     full_seconds=0.6,

@@ -8,7 +8,7 @@ from course_lib.experiments.running.bench import torch_dtype
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 
 FORMATS = {"cpu": ("fp32", "bf16"), "gpu": ("fp32", "tf32", "bf16", "fp16", "fp8-e4m3")}
@@ -172,10 +172,8 @@ EXPERIMENT = Experiment(
     columns=quantity_columns(
         "time", "s", Column("format", "format", "", "str"), Column("flops", "FLOPs", "FLOP", "int")
     ),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     full_seconds=0.6,
     on_gpu="a product of 8192³, an MLP of width 8192, and tf32, fp16 and fp8 too",

@@ -12,7 +12,7 @@ from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
 
@@ -101,10 +101,8 @@ EXPERIMENT = Experiment(
     name="pointer_chase",
     question="How long does one load take when the next address depends on it?",
     columns=quantity_columns("time of a hop", "s", Column("working_set", "working set", "B", "int")),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.06,
     full_seconds=0.4,

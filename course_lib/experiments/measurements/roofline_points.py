@@ -3,7 +3,6 @@
 from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
 from course_lib.figures import style
 from course_lib.figures.figure import draw
 from course_lib.figures.tabular import quantity
@@ -135,11 +134,7 @@ def plot(result):
 EXPERIMENT = Experiment(
     name="roofline_points",
     question="Where do operations of many intensities lie on the roofline of this machine?",
-    columns=CASE_COLUMNS,
-    quantity="measured",
     cases=cases,
-    table=rows_by_case,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.05,
     on_gpu="bf16, larger sizes",

@@ -5,7 +5,6 @@ calls.
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype, repeated
-from course_lib.experiments.running.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
 from course_lib.figures.charts import dots
 
 
@@ -61,11 +60,7 @@ def plot(result):
 EXPERIMENT = Experiment(
     name="same_flops",
     question="The same number of FLOPs, done in four ways: do they take the same time?",
-    columns=CASE_COLUMNS,
-    quantity="measured",
     cases=cases,
-    table=rows_by_case,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.1,
     on_gpu="bf16, 2·4096³ = 137 GFLOP each",

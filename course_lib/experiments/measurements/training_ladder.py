@@ -14,7 +14,7 @@ from course_lib.experiments.running import allocation, timing
 from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 
 WARM_UP = 2  # steps before anything is measured: the optimizer's state exists, kernels are chosen
@@ -131,10 +131,8 @@ EXPERIMENT = Experiment(
         Column("peak_predicted", "predicted peak", "B", "float"),
         Column("peak", "peak of memory", "B", "float?"),
     ),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     full_seconds=1.5,
     on_gpu="GPT-2 small with 1024 tokens a sequence",

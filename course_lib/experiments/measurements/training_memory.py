@@ -8,7 +8,7 @@ from course_lib.experiments.running import allocation
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 
@@ -119,11 +119,9 @@ EXPERIMENT = Experiment(
     name="training_memory",
     question="How much memory does one training step need, and what does each strategy save?",
     columns=quantity_columns("peak", "B", Column("weights", "weights", "B", "int")),
-    quantity="measured",
     timed=False,
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     on_gpu="GPT-2 small with 512 tokens a sequence",
     method=(

@@ -13,7 +13,7 @@ from course_lib.experiments.running import calls
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import UNSTATED_OVERHEAD, Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures import style
 from course_lib.figures.charts import in_words
 from course_lib.figures.figure import draw
@@ -201,10 +201,8 @@ EXPERIMENT = Experiment(
         Column("load", "load", "", "str", shown=False),
         Column("reading", "reading", "", "str", shown=False),
     ),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.3,
     full_seconds=2.5,

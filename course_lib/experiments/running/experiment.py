@@ -18,6 +18,7 @@ from course_lib.experiments.running import timing
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.result import Column, Result, frozen
+from course_lib.experiments.running.rows import CASE_COLUMNS, Predict, Table, predicted_by_case, rows_by_case
 from course_lib.experiments.running.timing import Repeats
 
 LARGE_CACHE = 64 * 10**6  # B; the smallest set of operands that is meant to exceed the caches
@@ -104,12 +105,12 @@ class Experiment:
 
     name: str
     question: str
-    columns: tuple[Column, ...]
-    quantity: str
     cases: Callable[[hardware.Device, bool], tuple[Case, ...]]
-    table: Callable[[Sequence[Case], Mapping[str, Repeats], hardware.Device], list[dict]]
-    predict: Callable[[Sequence[Case], hardware.Device], dict[str, float | None]]
     plot: Callable[[Result], object]
+    columns: tuple[Column, ...] = CASE_COLUMNS
+    quantity: str = "measured"
+    table: Table = rows_by_case
+    predict: Predict = predicted_by_case
     timed: bool = True
     quick_seconds: float = 0.15  # time for one case
     full_seconds: float = 1.0

@@ -5,15 +5,20 @@ predicts and measures (`rows_of_quantity`), a rate, that is an amount over the t
 cases' times (`predicted_ratio`, `measured_ratio`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from course_lib.accounting import hardware, roofline
-from course_lib.experiments.running.experiment import Case
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.timing import Repeats
 
-Table = Callable[[Sequence[Case], Mapping[str, Repeats], hardware.Device], list[dict]]
-Predict = Callable[[Sequence[Case], hardware.Device], dict[str, float | None]]
+if TYPE_CHECKING:  # an experiment has these forms by default
+    from course_lib.experiments.running.experiment import Case
+
+Table = Callable[[Sequence["Case"], Mapping[str, Repeats], hardware.Device], list[dict]]
+Predict = Callable[[Sequence["Case"], hardware.Device], dict[str, float | None]]
 
 CASE_COLUMNS = (
     Column("case", "case", "", "str"),

@@ -7,7 +7,7 @@ from course_lib.experiments.running import timing
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.calls import Build, addition, gather
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 
 FP32, INT64 = 4, 8  # bytes
@@ -123,10 +123,8 @@ EXPERIMENT = Experiment(
     name="memory_habits",
     question="What does it cost to use memory badly: fresh results, random order, no blocks, too many threads?",
     columns=quantity_columns("time", "s"),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.1,
     full_seconds=0.6,

@@ -6,7 +6,7 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import curves
 
@@ -78,10 +78,8 @@ EXPERIMENT = Experiment(
         ),
         Column("pass", "whole pass", "s", "float"),
     ),
-    quantity="measured",
     cases=cases,
     table=table,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.06,
     full_seconds=0.5,

@@ -96,7 +96,6 @@ EXPERIMENT = Experiment(
         Column("predicted_step", "predicted step", "s", "float"),
         Column("step", "step", "s", "float"),
     ),
-    quantity="measured",
     cases=cases,
     table=table,
     predict=predict,

@@ -94,7 +94,6 @@ EXPERIMENT = Experiment(
         ),
         Column("cache", "cache", "B", "int"),
     ),
-    quantity="measured",
     cases=cases,
     table=table,
     predict=predict,

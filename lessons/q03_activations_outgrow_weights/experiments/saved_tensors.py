@@ -12,7 +12,7 @@ from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 
 FP32 = 4  # bytes
@@ -200,11 +200,9 @@ EXPERIMENT = Experiment(
     name="saved_tensors",
     question="Which tensors does autograd keep from the forward pass of a block, and how large are they?",
     columns=quantity_columns("kept", "B", Column("block", "block", "", "str", shown=False)),
-    quantity="measured",
     timed=False,
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     on_gpu="larger sizes, fp32 too",
     method=(

@@ -124,7 +124,6 @@ EXPERIMENT = Experiment(
         Column("product_measured", "a @ b", "s", "float"),
         *RATIO_COLUMNS,
     ),
-    quantity="measured",
     cases=cases,
     table=table,
     predict=predict,

@@ -72,7 +72,6 @@ EXPERIMENT = Experiment(
         Column("flops", "FLOPs", "FLOP", "int"),
         Column("intensity", "intensity", "FLOP/B", "float"),
     ),
-    quantity="measured",
     cases=cases,
     table=table,
     predict=predict,

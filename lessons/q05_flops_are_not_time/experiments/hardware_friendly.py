@@ -3,7 +3,6 @@
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
 from course_lib.figures.charts import dots
 
 FP32, INT64 = 4, 8  # bytes: values in fp32 on every device, indices as torch's CSR format keeps them
@@ -142,11 +141,7 @@ def plot(result):
 EXPERIMENT = Experiment(
     name="hardware_friendly",
     question="Operations with equal FLOPs, or fewer: which of them can the hardware run at full speed?",
-    columns=CASE_COLUMNS,
-    quantity="measured",
     cases=cases,
-    table=rows_by_case,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.06,
     on_gpu="fp32, sizes eight times as large",

@@ -140,7 +140,6 @@ EXPERIMENT = Experiment(
         Column("large_measured", "larger", "s", "float"),
         *RATIO_COLUMNS,
     ),
-    quantity="measured",
     cases=cases,
     table=table,
     predict=predict,

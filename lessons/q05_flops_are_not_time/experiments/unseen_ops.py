@@ -3,7 +3,6 @@
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.rows import CASE_COLUMNS, predicted_by_case, rows_by_case
 from course_lib.figures.charts import dots
 
 
@@ -50,11 +49,7 @@ def plot(result):
 EXPERIMENT = Experiment(
     name="unseen_ops",
     question="Does a predictor hold on operations that it has not seen?",
-    columns=CASE_COLUMNS,
-    quantity="measured",
     cases=cases,
-    table=rows_by_case,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.05,
     on_gpu="bf16, larger sizes",

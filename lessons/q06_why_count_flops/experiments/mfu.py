@@ -72,7 +72,6 @@ EXPERIMENT = Experiment(
         Column("time", "time of a step", "s", "float"),
         Column("rate", "tokens in a second", "", "float"),
     ),
-    quantity="measured",
     cases=cases,
     table=table,
     predict=predict,

@@ -19,7 +19,7 @@ from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures import style
 from course_lib.figures.figure import draw
@@ -319,10 +319,8 @@ EXPERIMENT = Experiment(
         ),
         Column("share", "of the step", "%", "float"),
     ),
-    quantity="measured",
     cases=cases,
     table=table,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.04,
     full_seconds=2.0,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
 
@@ -262,10 +262,8 @@ EXPERIMENT = Experiment(
         Column("flops", "FLOPs", "FLOP", "int"),
         Column("bytes", "bytes", "B", "int"),
     ),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.05,
     full_seconds=0.2,

@@ -11,7 +11,7 @@ arXiv:1805.02867.
 from course_lib.accounting import hardware, precision, roofline
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 
@@ -190,10 +190,8 @@ EXPERIMENT = Experiment(
         Column("flops", "FLOPs", "FLOP", "int"),
         Column("of_large", "scores up to 1000", "", "str"),
     ),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.08,
     full_seconds=0.5,

@@ -11,7 +11,7 @@ from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments.nets import image_nets
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
 
 CHANNELS, INNER = 256, 64  # of the bottleneck
@@ -167,10 +167,8 @@ EXPERIMENT = Experiment(
         Column("side", "side of the image, pixels", "", "int", shown=False),
         Column("flops", "FLOPs of products", "FLOP", "int"),
     ),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.05,
     full_seconds=0.5,

@@ -8,7 +8,7 @@ convolution at every channel of one pixel. Depthwise and 1×1 after each other a
 from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 
@@ -72,10 +72,8 @@ EXPERIMENT = Experiment(
         Column("bytes", "bytes", "B", "int"),
         Column("intensity", "intensity", "FLOP/B", "float"),
     ),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.06,
     full_seconds=0.4,

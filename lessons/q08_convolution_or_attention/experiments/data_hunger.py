@@ -14,7 +14,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.nets import digits
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 
 CONVOLUTION, TRANSFORMER, LINEAR = "convolution", "transformer", "linear"
@@ -158,11 +158,9 @@ EXPERIMENT = Experiment(
         Column("images", "images", "", "int", shown=False),
         Column("weights", "weights", "", "int"),
     ),
-    quantity="measured",
     timed=False,
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     on_gpu="fp32 too",
     method=(

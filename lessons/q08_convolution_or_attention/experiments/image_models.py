@@ -9,7 +9,7 @@ from course_lib.accounting import flops, hardware, models, operations
 from course_lib.experiments.nets import image_nets
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 
@@ -66,10 +66,8 @@ EXPERIMENT = Experiment(
         Column("layout", "layout", "", "str", shown=False),
         Column("flops", "FLOPs of products", "FLOP", "int"),
     ),
-    quantity="measured",
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.08,
     full_seconds=1.5,

@@ -13,7 +13,7 @@ from course_lib.accounting.convnet import ConvNet, Linear, Pool, Residual, Stage
 from course_lib.experiments.nets import image_nets
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 
 SIDE, CLASSES = 64, 10
@@ -107,10 +107,8 @@ EXPERIMENT = Experiment(
         Column("flops", "FLOPs of products", "FLOP", "int"),
         Column("params", "parameters", "", "int"),
     ),
-    quantity="measured",
     cases=cases,
     table=_table,
-    predict=predicted_by_case,
     plot=plot,
     quick_seconds=0.05,
     full_seconds=0.3,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from course_lib.accounting import flops, hardware
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import predicted_by_case, quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 
 
@@ -201,11 +201,9 @@ EXPERIMENT = Experiment(
         Column("convention", "2·m·k·n", "", "int"),
         Column("share", "of 2·m·k·n", "×", "float"),
     ),
-    quantity="measured",
     timed=False,
     cases=cases,
     table=rows_of_quantity,
-    predict=predicted_by_case,
     plot=plot,
     on_gpu="the same, counted on the host",
     method=(
