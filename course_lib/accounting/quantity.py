@@ -243,9 +243,9 @@ def _product(factors, leaf) -> str:
 
 def _quotient(quantity, leaf) -> str:
     above, below = quantity.args
-    opened = above.op == "*" and above.args[0] == -1 and above.args[1].op == "+"  # prints as several terms
+    opened = above.op == "*" and [arg.op for arg in above.args] == ["number", "+"] and above.args[0] == -1
     top = formula(above, leaf) if above.op == "*" else _factor(above, leaf)
-    top = f"({top})" if opened else top
+    top = f"({top})" if opened else top  # several terms
     under = formula(below, leaf) if below.op in "*/" else _factor(below, leaf)
     bare = below.op in ("*", "/") or (below.op == "+" and "·" in under and under[0] != "(")  # a sum of equal terms
     return f"{top}/({under})" if bare else f"{top}/{under}"
