@@ -10,7 +10,7 @@ from course_lib.accounting import units
 from course_lib.accounting.layers.base import Layer, added
 from course_lib.accounting.layers.mlp import ACTIVATIONS
 from course_lib.accounting.layers.stack import Stack
-from course_lib.accounting.quantity import NOTHING, Quantity, of, product
+from course_lib.accounting.quantity import NOTHING, Quantity, formula, of, product
 
 # FLOP for each unit of `work` of a step
 EACH = ACTIVATIONS | {
@@ -172,6 +172,11 @@ class Step(namedtuple("Step", "part op parameters units learned reads writes")):
     def size(self) -> int:
         """Trainable parameters."""
         return self.parameters.value
+
+    @property
+    def size_text(self) -> str:
+        """`size` as it is made: "64·3·7·7", "1000·(2048 + 1)"."""
+        return formula(self.parameters)
 
     @property
     def work(self) -> int:

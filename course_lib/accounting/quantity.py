@@ -228,7 +228,7 @@ def formula(quantity: Quantity, leaf: Callable[[Quantity], str] = _name) -> str:
     for often, written, alike in merged.values():
         if often:
             sign = (" - " if text else "-") if often < 0 else (" + " if text else "")
-            text += sign + _product(written or (Quantity(often), *alike), leaf)
+            text += sign + _product(written or (*((Quantity(often),) if abs(often) != 1 else ()), *alike), leaf)
     return text or "0"
 
 
@@ -236,15 +236,19 @@ def _product(factors, leaf) -> str:
     quotients = [factor for factor in factors if factor.op == "/"]
     last = quotients[0] if len(quotients) == 1 else None  # a quotient stands last, where it cannot be misread
     sizes = [factor for factor in factors if factor is not last]
-    shown = [size for size in sizes if size.op != "number" or abs(size.value) != 1] or ([] if quotients else sizes)
+    shown = [size for size in sizes if size.op != "number" or size.value != -1] or ([] if quotients else sizes)
     texts = [_factor(size, leaf) if size.op != "number" else _digits(abs(size.value)) for size in shown]
     return "·".join(texts if last is None else [*texts, _quotient(last, leaf)])
 
 
 def _quotient(quantity, leaf) -> str:
     above, below = quantity.args
+    opened = above.op == "*" and [arg.op for arg in above.args] == ["number", "+"] and above.args[0] == -1
     top = formula(above, leaf) if above.op == "*" else _factor(above, leaf)
-    return f"{top}/{f'({formula(below, leaf)})' if below.op in '*/' else _factor(below, leaf)}"
+    top = f"({top})" if opened else top  # several terms
+    under = formula(below, leaf) if below.op in "*/" else _factor(below, leaf)
+    bare = below.op in ("*", "/") or (below.op == "+" and "·" in under and under[0] != "(")  # a sum of equal terms
+    return f"{top}/({under})" if bare else f"{top}/{under}"
 
 
 def _factor(quantity, leaf) -> str:

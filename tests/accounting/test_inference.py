@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from course_lib.accounting import hardware, inference, models
 from course_lib.accounting.models import Transformer
 
+pytestmark = pytest.mark.filterwarnings("ignore:tokens=:UserWarning")  # the small model has a small context
+
 # a byte costs 1 ps, a FLOP half a ps
 DEVICE = hardware.Device(
     id="by-hand",

@@ -7,7 +7,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from course_lib.accounting import quantity
@@ -57,6 +57,9 @@ def joined(pairs):
 @given(st.recursive(leaves, joined, max_leaves=12))
 @example((LEAVES[3][0] - (LEAVES[4][0] - LEAVES[2][0]), -3))
 @example((LEAVES[3][0] * (LEAVES[4][0] // 4), 21))
+@example(((LEAVES[4][0] * 4) // (LEAVES[2][0] + LEAVES[2][0]), 12))  # the divisor prints as a product
+@example((-(LEAVES[2][0] + LEAVES[3][0]) * LEAVES[1][0] // LEAVES[1][0], -9))  # as does a dividend of several terms
+@settings(max_examples=1000)
 def test_value_and_both_texts_are_those_of_plain_arithmetic(pair):
     made, expected = pair
     assert made.value == made == expected
@@ -91,6 +94,8 @@ d, f, L, B = (
         (d / (B * f), "d/(B·f)"),
         (ceil(d * f, B), "⌈d·f/B⌉"),
         (total([product(64, 3, 7, 7)] * 2 + [product(64, 3, 5, 5)]), "2·64·3·7·7 + 64·3·5·5"),  # bare numbers stay
+        (B * product(2, 64, 1, 1) - B * product(2, 64, 1, 1) + product(5, 1), "5·1"),  # a 1 of a product is shown
+        (2 * d - d, "d"),
         (2.0**-d, "2^(-d)"),
         (quantity.root(d / (6 * B)), "√(d/(6·B))"),
         (quantity.doublings(d) * B, "⌈log2(d)⌉·B"),
