@@ -86,17 +86,6 @@ def _fp8_product(bench: Bench, m: int, k: int, n: int) -> Callable[[], object]:
     return call
 
 
-def gemm_shapes(bench: Bench, side: int, budget: float, raw: dict) -> None:
-    """Products that are not square: few rows (weights stay in the cache), and rows that do not fill cache lines."""
-    dtype = "fp32" if bench.on == "cpu" else "bf16"
-    shapes = [(rows, width, width) for width in (side, 2 * side) for rows in (1, 4, 16, 64)]
-    shapes += [(side, side, 4 * side), (side, side, 4 * side + 1)]
-    raw["gemm_shapes"] = {"dtype": dtype}
-    for m, k, n in shapes:
-        repeats = timed(_product(bench, m, k, n, dtype), seconds=budget / len(shapes), at_least=3)
-        raw["gemm_shapes"][f"{m}×{k}×{n}"] = record(repeats, 2 * m * k * n)
-
-
 def functions(bench: Bench, budget: float, raw: dict) -> None:
     """Elements per second of functions that wait for arithmetic, beside a copy: a megabyte, which caches hold.
 
@@ -181,41 +170,6 @@ def fresh_allocation(bench: Bench, budget: float, raw: dict) -> None:
                 "new result": record(timed(x.clone, seconds=seconds, at_least=3), size),
                 "out=": record(timed(lambda x=x, out=out: out.copy_(x), seconds=seconds, at_least=3), size),
             }
-
-
-def _beyond(last_level: int) -> int:
-    """Bytes of a set that no cache holds, though not more than a step may take."""
-    return min(max(64 * MB, 4 * last_level), 512 * MB)
-
-
-def weight_streaming(bench: Bench, last_level: int, budget: float, raw: dict) -> None:
-    """B/s at which a matrix-vector product reads its matrix, one after another of a set that exceeds the caches."""
-    side = 1024 if bench.on == "cpu" else 4096
-    matrices = [bench.random(side, side) for _ in range(-(-_beyond(last_level) // (4 * side**2)))]
-    x, y = bench.random(1, side), bench.empty(1, side)
-
-    def through_all():
-        for matrix in matrices:
-            bench.torch.mm(x, matrix, out=y)
-
-    nbytes = 4 * side**2 * len(matrices)
-    raw["weight_streaming"] = {"side": side, **record(timed(through_all, seconds=budget, at_least=3), nbytes)}
-
-
-def gather(bench: Bench, last_level: int, budget: float, raw: dict) -> None:
-    """Rows per second of an embedding: random rows of 3 KiB from a table beyond the caches, other rows each time."""
-    torch, width = bench.torch, 768
-    rows = _beyond(last_level) // (4 * width)
-    picks = min(4096, rows)
-    table = bench.random(rows, width)
-    order, out = torch.randperm(rows, generator=bench.generator, device=bench.on), bench.empty(picks, width)
-    sets = order[: rows // picks * picks].split(picks)
-
-    def all_sets():
-        for index in sets:
-            torch.index_select(table, 0, index, out=out)
-
-    raw["gather"] = {"row_bytes": 4 * width, **record(timed(all_sets, seconds=budget, at_least=3), picks * len(sets))}
 
 
 # ---------------------------------------------------------------- calls, copies, disk

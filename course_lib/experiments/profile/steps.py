@@ -1,7 +1,7 @@
 """What the profile measures, step by step. Each step times for about its budget and writes what it found to `raw`
 (`parts` says how).
 
-The budgets of a full profile of a processor add up to about 8 s; warming up, making tensors, and calls that are longer
+The budgets of a full profile of a processor add up to about 7 s; warming up, making tensors, and calls that are longer
 than their budget make it less than 20 s on two cores. A quick profile takes the first three kinds of steps only.
 """
 
@@ -13,29 +13,8 @@ from course_lib.experiments.running.bench import Bench
 
 # What a full profile has under `raw` for each device, beside what a quick one has.
 FULL = {
-    "cpu": (
-        "levels",
-        "staircase",
-        "fresh_allocation",
-        "gemm_shapes",
-        "weight_streaming",
-        "gather",
-        "functions",
-        "latency",
-        "disk",
-    ),
-    "cuda": (
-        "levels",
-        "staircase",
-        "fresh_allocation",
-        "gemm_shapes",
-        "weight_streaming",
-        "gather",
-        "functions",
-        "latency",
-        "launch",
-        "pcie",
-    ),
+    "cpu": ("levels", "staircase", "fresh_allocation", "functions", "latency", "disk"),
+    "cuda": ("levels", "staircase", "fresh_allocation", "functions", "latency", "launch", "pcie"),
 }
 
 
@@ -78,13 +57,10 @@ def steps(torch, on: str, quick: bool, raw: dict) -> list[Step]:
         bandwidth,
         *products.values(),
         overhead,
-        step("matrix products by shape", 0.7, parts.gemm_shapes, 512 if on == "cpu" else 4096),
         bandwidth,
         step("bandwidth by working set", 0.7, parts.staircase, 3 * large),
         step("latency by working set", 0.4, parts.latency),
         step("fresh allocation", 0.7, parts.fresh_allocation),
-        step("weights read once", 0.2, parts.weight_streaming, last_level),
-        step("rows gathered from a table", 0.2, parts.gather, last_level),
         step("exponentials and norms", 0.5, parts.functions),
         products["fp32"],
         bandwidth,
