@@ -2,8 +2,7 @@
 
 from course_lib import experiments
 from course_lib.accounting import hardware, models, precision
-from course_lib.experiments.measurements import bandwidth_staircase
-from course_lib.units.q01_memory_wall.experiments import memory_habits
+from course_lib.units.q01_memory_wall.experiments import bandwidth_staircase, memory_habits
 from course_lib.units.q01_memory_wall.experiments.stride_access import LINE, lines_touched
 
 LENGTH = 67_108_864  # fp32 numbers of the first card

@@ -1,8 +1,8 @@
 """Copies between the computer's memory and the GPU's: pageable and pinned memory, by size, against PCIe."""
 
 from course_lib.accounting import hardware
-from course_lib.experiments.measurements.bandwidth_staircase import binary_size
 from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.calls import binary_size
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rates

@@ -7,8 +7,8 @@ one before is checked: only then is the path right. On a GPU one thread of a Tri
 """
 
 from course_lib.accounting import hardware
-from course_lib.experiments.measurements.bandwidth_staircase import binary_size
 from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.calls import binary_size
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column

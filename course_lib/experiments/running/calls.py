@@ -93,3 +93,11 @@ def one_after_another(first: Build, second: Build) -> Build:
         return both
 
     return build
+
+
+def binary_size(size: int) -> str:
+    """A size in bytes as "24 KiB" or "1.5 GiB": caches come in powers of two."""
+    for power, prefix in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if size >= 2**power:
+            return f"{size / 2**power:g} {prefix}"
+    return f"{size} B"

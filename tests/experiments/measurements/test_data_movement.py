@@ -14,12 +14,12 @@ import pytest
 
 from course_lib.accounting import hardware
 from course_lib.experiments import Result, Unavailable
-from course_lib.experiments.measurements import bandwidth_staircase, disk_stream, host_to_device, pointer_chase
+from course_lib.experiments.measurements import disk_stream, host_to_device, pointer_chase
 from course_lib.experiments.recordings import loading
 from course_lib.experiments.running import experiment, timing
 from course_lib.experiments.running.bench import Bench
 from course_lib.figures import charts
-from course_lib.units.q01_memory_wall.experiments import stride_access
+from course_lib.units.q01_memory_wall.experiments import bandwidth_staircase, stride_access
 from tests.experiments.example import GPU
 
 torch = pytest.importorskip("torch")

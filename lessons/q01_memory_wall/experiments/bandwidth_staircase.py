@@ -42,7 +42,7 @@ def _case(working_set: int, device: hardware.Device) -> Case:
     if device.kind == "gpu":
         build, share = _graph(build), GRAPH_CALLS
     return Case(
-        binary_size(working_set),
+        calls.binary_size(working_set),
         f"a + b, {elements} elements each",
         (op,),
         build,
@@ -64,14 +64,6 @@ def _graph(build):
         return replayed(bench, calls)
 
     return build_graph
-
-
-def binary_size(size: int) -> str:
-    """A size in bytes as "24 KiB" or "1.5 GiB": caches come in powers of two."""
-    for power, prefix in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if size >= 2**power:
-            return f"{size / 2**power:g} {prefix}"
-    return f"{size} B"
 
 
 def knees(points: Sequence[tuple[float, float]], overhead: float = 0.0) -> list[float]:
