@@ -174,19 +174,24 @@ def _number(id: str, table: Mapping[str, Any]) -> dict[str, Any]:
         raise CardError(
             f"The card {id} has range={span!r} in cards.toml; it takes [low, high], above zero on a log scale."
         )
-    try:
-        slips = _field(id, table, "slips", dict, {})
-        slips = tuple((parse_number(value, scale="linear"), text) for value, text in slips.items())
-    except ValueError:
-        raise CardError(f"The card {id} has a slip in cards.toml whose key is not a number.") from None
     return {
         "prompt": _field(id, table, "prompt", str),
         "unit": _field(id, table, "unit", str),
         "scale": scale,
         "range": tuple(span) if span else None,
         "tolerance": _field(id, table, "tolerance", (int, float)),
-        "slips": slips,
+        "slips": tuple((_slip(id, value), text) for value, text in _field(id, table, "slips", dict, {}).items()),
     }
+
+
+def _slip(id: str, value: str) -> float:
+    try:
+        return parse_number(value, scale="linear")
+    except ValueError:
+        raise CardError(
+            f"The card {id} has the slip {value!r} in cards.toml; its key is a number, or one name of its rounds alone "
+            "in braces."
+        ) from None
 
 
 def _choice(id: str, table: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,35 @@
+"""The answer of every card is computed, in each of its rounds: learners meet a truth that fails at the reveal only.
+
+What an answer measures is read from the recording here, so that no test hangs on this machine's speed.
+"""
+
+import pytest
+
+from course_lib import experiments, units
+from course_lib.accounting import hardware
+from course_lib.teaching.cards import answers
+from course_lib.teaching.cards.card_texts import fill, read_rounds
+
+ASKED = [
+    pytest.param(card, id=f"{id}-{card.round}")
+    for unit in units.names()
+    for id, table in units.cards(unit).items()
+    if table["kind"] in ("number", "choice")
+    for card in read_rounds(id)
+]
+
+
+@pytest.fixture(autouse=True)
+def replayed(monkeypatch):
+    monkeypatch.setattr(experiments, "run", lambda name, **_: experiments.load(name))
+    monkeypatch.setattr(experiments, "here", lambda *_: hardware.measured(experiments.load("same_flops").device))
+
+
+@pytest.mark.parametrize("card", ASKED)
+def test_the_answer_is_one_that_the_card_takes(card):
+    truth = answers.answer(card).truth  # raises for a number that is not finite, or a key of no choice
+    if card.kind == "number" and card.range:
+        low, high = card.range
+        assert low <= truth <= high, "the slider ends before the answer"
+    assert card.reason, "a reveal without a reason teaches nothing"
+    assert "{" not in fill(card.reason, {"truth": card.shown(truth)}), "a name in braces that nothing fills"
