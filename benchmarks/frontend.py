@@ -119,13 +119,14 @@ def lab_page():
     """(tools, a running JupyterLab on a fresh learner's copy, a browser page)."""
     from playwright.sync_api import sync_playwright
 
+    from course_lib import units
     from course_lib.teaching.lab import my_course
 
     tools = browser_tools()
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         folder, own = Path(scratch) / "my_course", Path(scratch) / "jupyter"
         own.mkdir()
-        my_course.update(my_course.shipped(), folder)
+        my_course.update(units.home(), folder)
         flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         chromium = playwright.chromium.launch(executable_path=tools.find_chromium(), args=flags)
         with tools.serve(folder, own) as lab:

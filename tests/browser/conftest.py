@@ -19,6 +19,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from course_lib import units
 from course_lib.teaching.lab import my_course
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,10 +107,10 @@ CONTRAST = """(root) => {
 
 
 class Lab:
-    """A running JupyterLab: `url`, `token`, and `folder`, the learner's copy that it serves."""
+    """A running JupyterLab: `url`, `token`, `folder`, the learner's copy that it serves, and where it keeps layouts."""
 
-    def __init__(self, url: str, token: str, folder: Path):
-        self.url, self.token, self.folder = url, token, folder
+    def __init__(self, url: str, token: str, folder: Path, layouts: Path):
+        self.url, self.token, self.folder, self.layouts = url, token, folder, layouts
 
     def api(self, path: str, method: str = "GET"):
         request = urllib.request.Request(
@@ -123,7 +124,7 @@ class Lab:
 @pytest.fixture(scope="session")
 def lab(browser, tmp_path_factory):
     folder = tmp_path_factory.mktemp("learner") / "my_course"
-    my_course.update(my_course.shipped(), folder)
+    my_course.update(units.home(), folder)
     with serve(folder, tmp_path_factory.mktemp("jupyter")) as running:
         yield running
 
@@ -150,7 +151,7 @@ def serve(folder: Path, own: Path):
     try:
         failed = lambda: f"JupyterLab did not start:\n{log.read_text()[-3000:]}"  # noqa: E731
         port = wait(lambda: port_of(own, server), 60, failed)
-        running = Lab(f"http://127.0.0.1:{port}/", token, folder)
+        running = Lab(f"http://127.0.0.1:{port}/", token, folder, own / "jupyterlab_workspaces_dir")
         wait(lambda: answers(running), 60, failed)
         yield running
     finally:
@@ -195,7 +196,8 @@ class Notebook:
     def __init__(self, lab: Lab, page, name: str | None):
         """Open the notebook of this path; with None, what the server opens by itself."""
         self.lab, self.page, self.name = lab, page, name
-        page.goto(f"{lab.url}lab/tree/{name}?token={lab.token}&reset" if name else f"{lab.url}?token={lab.token}")
+        shutil.rmtree(lab.layouts, ignore_errors=True)  # as `&reset` does, which loads the page twice
+        page.goto(f"{lab.url}lab/tree/{name}?token={lab.token}" if name else f"{lab.url}?token={lab.token}")
         page.wait_for_function("window.jupyterapp?.shell.currentWidget?.context?.isReady === true", timeout=90_000)
         self._kernel_idle()
 
