@@ -95,7 +95,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a module of this package defines as `EXPERIMENT`.
+    """What the module of an experiment defines as `EXPERIMENT`; what it leaves out is as for timed cases (`rows`).
 
     cases(device, quick): what is timed on a device of that kind; the quick cases come back from full too, timed longer.
     table(cases, timings, device): rows of typed values for the cases that were timed. predict(cases, device): case of
