@@ -38,7 +38,7 @@ test: $(VENV)/test.stamp  ## set up and run every test
 	$(PYTEST) --nbval-lax notebooks $(ARGS) || failed=1; \
 	exit $$failed
 
-test-fast: $(VENV)/test.stamp  ## the tests that need no browser and run no notebook
+test-fast: $(VENV)/test.stamp  ## the quick tests: some minutes
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PYTEST) $(PARALLEL) tests -m 'not slow and not browser' $(ARGS)
 
 build: $(VENV)/test.stamp  ## lessons/ -> notebooks/, solutions/, exercises/ (ALL=1 executes every unit again)

@@ -185,6 +185,7 @@ def count(traffic: dict[str, int], frame) -> None:
 
 
 def reveals(tools, lab, page) -> None:
+    page.goto("about:blank")  # else the notebook of the explorers stays open
     sources = [f'card("{id}")' for id in CARDS]
     notebook = tools.Notebook(lab, page, plant(lab, "cards.ipynb", "from course_lib import card", *sources))
     row("first card after run-all", [page.evaluate(FIRST) / 1000], 3, "s")

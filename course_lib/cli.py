@@ -9,7 +9,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-NO_RECORD = "no record was found from here; change into your copy of the course (my_course) and run this again."
+from course_lib.words import words
+
+say = words(__file__)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -21,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("course: interrupted", file=sys.stderr)
+        print(say("interrupted"), file=sys.stderr)
         return 130
     except (ValueError, RuntimeError, OSError, ImportError) as problem:
         print(f"course {arguments.command}: {_one_line(problem)}", file=sys.stderr)
@@ -30,79 +32,61 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _one_line(problem: BaseException) -> str:
     if isinstance(problem, ModuleNotFoundError):
-        return f"the package {problem.name!r} is not installed here; `make lab` sets up an environment that has it."
+        return say("no-package", package=problem.name)
     if isinstance(problem, OSError) and problem.strerror:
         return f"{problem.strerror}: {problem.filename}" if problem.filename else problem.strerror
     return " ".join(str(problem).split()) or type(problem).__name__
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="course", description="Where Did the FLOPs Go? A course on deep-learning performance."
-    )
+    parser = argparse.ArgumentParser(prog="course", description=say("description"))
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def command(name: str, run, help: str) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=help, description=help)
+    def command(name: str, run) -> argparse.ArgumentParser:
+        text = say("commands", name)
+        sub = commands.add_parser(name, help=text, description=text)
         sub.set_defaults(run=run)
         return sub
 
-    doctor = command("doctor", _doctor, "Measure this machine (about 20 s), keep its profile, and say what it has.")
-    doctor.add_argument(
-        "--if-stale", action="store_true", help="measure only where no kept profile fits this machine and torch"
-    )
+    doctor = command("doctor", _doctor)
+    doctor.add_argument("--if-stale", action="store_true", help=say("doctor", "if-stale"))
 
-    lab = command("lab", _lab, "Bring your copy of the course up to date and open it in JupyterLab.")
-    lab.add_argument("arguments", nargs="*", metavar="ARG", help="passed on to JupyterLab; write them behind --")
+    lab = command("lab", _lab)
+    lab.add_argument("arguments", nargs="*", metavar="ARG", help=say("lab", "arguments"))
 
-    build = command("build", _build, "For maintainers: build notebooks and exercises from lessons/.")
-    build.add_argument("unit", nargs="*", metavar="UNIT", help="units to build, by prefix or folder (default: all)")
-    build.add_argument("--all", action="store_true", help="execute every unit again")
-    build.add_argument("--lint", action="store_true", help="only check the sources")
-    build.add_argument("--check", action="store_true", help="only check that what is built fits its sources")
+    build = command("build", _build)
+    build.add_argument("unit", nargs="*", metavar="UNIT", help=say("build", "unit"))
+    build.add_argument("--all", action="store_true", help=say("build", "all"))
+    build.add_argument("--lint", action="store_true", help=say("build", "lint"))
+    build.add_argument("--check", action="store_true", help=say("build", "check"))
 
-    new = command("new", _new, "For maintainers: make the folder of a new unit, which builds and tests green at once.")
-    new.add_argument("unit", metavar="UNIT", help="its folder, <prefix>_<words>, such as q09_thousand_dollars")
-    new.add_argument("title", metavar="TITLE", help='its title, such as "Q9. What can a thousand dollars train?"')
+    new = command("new", _new)
+    new.add_argument("unit", metavar="UNIT", help=say("new", "unit"))
+    new.add_argument("title", metavar="TITLE", help=say("new", "title"))
 
-    record = command("record", _record, "Measure this machine with every experiment and write one recording.")
-    record.add_argument(
-        "--on",
-        choices=("auto", "cpu", "cuda"),
-        default="auto",
-        help="device to record (default: the GPU if there is one)",
-    )
-    record.add_argument(
-        "--only", nargs="+", metavar="NAME", help="experiments to renew in the recording (default: all)"
-    )
-    record.add_argument("--out", metavar="FILE", help="file to write (default: the course's own folder of recordings)")
-    record.add_argument("--quick", action="store_true", help="few repeats, to try the recorder out")
-    record.add_argument("--check", metavar="FILE", help="measure nothing; check that FILE is a valid recording")
+    record = command("record", _record)
+    record.add_argument("--on", choices=("auto", "cpu", "cuda"), default="auto", help=say("record", "on"))
+    record.add_argument("--only", nargs="+", metavar="NAME", help=say("record", "only"))
+    record.add_argument("--out", metavar="FILE", help=say("record", "out"))
+    record.add_argument("--quick", action="store_true", help=say("record", "quick"))
+    record.add_argument("--check", metavar="FILE", help=say("record", "check"))
 
-    progress = command("progress", _progress, "Show what you have done and how good your guesses were.")
+    progress = command("progress", _progress)
     files = progress.add_mutually_exclusive_group()
-    files.add_argument(
-        "--export", metavar="FILE", help="write your record to FILE: .json (everything) or .csv (a table)"
-    )
-    files.add_argument(
-        "--import", dest="merged", metavar="FILE", help="add the events of an exported .json FILE to yours"
-    )
-    progress.add_argument("--force", action="store_true", help="let --export replace a file")
+    files.add_argument("--export", metavar="FILE", help=say("progress", "export"))
+    files.add_argument("--import", dest="merged", metavar="FILE", help=say("progress", "import"))
+    progress.add_argument("--force", action="store_true", help=say("progress", "force"))
 
-    release = command("release", _release, "For teachers: make the zip and the wheel that students get.")
-    release.add_argument("--out", metavar="FOLDER", default="dist", help="folder to write to (default: dist)")
+    release = command("release", _release)
+    release.add_argument("--out", metavar="FOLDER", default="dist", help=say("release", "out"))
 
-    grade = command("grade", _grade, "For teachers: grade submissions/<student>/<unit>/<unit>.ipynb in a sandbox.")
-    grade.add_argument("submitted", metavar="SUBMITTED", help="folder with one folder for each student")
-    grade.add_argument("--roster", required=True, metavar="CSV", help="who has a row: student, first_name, last_name")
-    grade.add_argument("--unit", nargs="+", metavar="UNIT", help="units to grade (default: all that were handed in)")
-    grade.add_argument(
-        "--course", metavar="FOLDER", help="folder of gradebook.db, autograded and grades (default: beside SUBMITTED)"
-    )
-    grade.add_argument(
-        "--key", metavar="FILE", help="course key (default: $COURSE_KEY, or one in your settings, made when missing)"
-    )
-    grade.add_argument("--no-gradebook", action="store_true", help="write the tables only, nothing for nbgrader")
+    grade = command("grade", _grade)
+    grade.add_argument("submitted", metavar="SUBMITTED", help=say("grade", "submitted"))
+    grade.add_argument("--roster", required=True, metavar="CSV", help=say("grade", "roster"))
+    grade.add_argument("--unit", nargs="+", metavar="UNIT", help=say("grade", "unit"))
+    grade.add_argument("--course", metavar="FOLDER", help=say("grade", "course"))
+    grade.add_argument("--key", metavar="FILE", help=say("grade", "key"))
+    grade.add_argument("--no-gradebook", action="store_true", help=say("grade", "no-gradebook"))
     return parser
 
 
@@ -114,7 +98,7 @@ def _doctor(arguments) -> int:
     print(report.text())
     if report.problem:
         raise ValueError(report.problem)
-    print(f"kept in {hardware.profile_path()}")
+    print(say("kept", path=hardware.profile_path()))
     return 0
 
 
@@ -146,9 +130,7 @@ def _checkout(command: str):
 
     checkout = units.checkout()
     if checkout is None:
-        raise ValueError(
-            f"this is an installed course without its sources; {command} works in a checkout of the repository only."
-        )
+        raise ValueError(say("no-checkout", command=command))
     return checkout
 
 
@@ -161,7 +143,7 @@ def _record(arguments) -> int:
     path, complete = taking.record(
         on=arguments.on, only=arguments.only, out=arguments.out, quick=arguments.quick, apart=True
     )
-    print(f"recorded in {path}")
+    print(say("recorded", path=path))
     return 0 if complete else 130
 
 
@@ -172,7 +154,7 @@ def _progress(arguments) -> int:
 
     start = None if find() else my_course.copy_folder()
     if find(start) is None:
-        raise ValueError(NO_RECORD)
+        raise ValueError(say("no-record"))
     if arguments.export:
         print(exchange.export(Record.open(start), arguments.export, arguments.force))
     elif arguments.merged:

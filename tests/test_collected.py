@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 LEAVINGS = {".venv", ".git", "my_course", "dist", "node_modules", "__pycache__", ".ipynb_checkpoints", ".hypothesis"}
 # Pytest says of each file whether it would collect it, and imports none.

@@ -14,7 +14,14 @@ from pathlib import Path
 from course_lib import units
 from tools.source import files
 
-ASIDE = ("teaching.md", "exercises.md", "checks.py", "checks.toml", "ledger.toml")  # of a unit, but not of its lesson
+ASIDE = (
+    "teaching.md",
+    "exercises.md",
+    "checks.py",
+    "checks.toml",
+    "ledger.toml",
+    "mutants.toml",
+)  # of a unit, but not of its lesson
 LIBRARY = Path(units.__file__).resolve().parent.parent
 FOLDERS = ("course_lib", "lessons", "notebooks", "exercises")
 
@@ -67,7 +74,9 @@ def _name(root: Path, path: Path) -> str | None:
 
 
 def _data(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir() if path.is_file() and path.suffix not in (".py", ".md"))
+    return sorted(
+        path.name for path in folder.iterdir() if path.is_file() and path.suffix not in (".py", ".toml", ".md")
+    )
 
 
 def _path(root: Path, name: str) -> Path:

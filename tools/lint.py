@@ -1,6 +1,7 @@
 """The lint of `lessons/`: what jupytext, nbgrader or a learner would stumble over, as `path:line: message`."""
 
 import ast
+import difflib
 import json
 import re
 import tomllib
@@ -10,7 +11,8 @@ from pathlib import Path
 from IPython.core.inputtransformer2 import TransformerManager
 
 from course_lib.teaching.cards.card_texts import Card, CardError, names, parse_card
-from course_lib.teaching.checks.check import Check, faults
+from course_lib.teaching.cards.verdict import RULINGS
+from course_lib.teaching.checks.check import Check
 from tools.source import (
     EMPTY,
     NOTEBOOK_FILES,
@@ -20,16 +22,28 @@ from tools.source import (
     Problem,
     SourceError,
     files,
+    front_matter,
     load_checks,
+    no_module,
     no_toml,
     read_page,
+    toml_lines,
     units,
 )
+from tools.trials import MUTANTS, tried
 
 CID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 DOLLAR = "\\$: JupyterLab takes it for the beginning of a formula; write the sum in words, 2.50 dollars"
 SECRET = re.compile(r"\b(BEGIN|END) (SOLUTION|MARK SCHEME|HIDDEN TESTS)\b")
 NO_ALT = re.compile(r"""!\[\s*\][(\[]|<img\b(?![^>]*\balt=("[^"]*[^"\s][^"]*"|'[^']*[^'\s][^']*'))[^>]*>""")
+
+ASKED = ("prompt", "hints", "rounds")
+FIELDS = {  # of a card, beside `kind` and `reason`
+    "number": (*ASKED, "unit", "scale", "range", "tolerance", "slips"),
+    "choice": (*ASKED, "choices"),
+    "claim": ("claim", "source", "corrected", "because", "evidence", "docket", "prompt", "hints"),
+    "reflection": (*ASKED, "limit"),
+}
 
 NBGRADER = {"grade": bool, "grade_id": str, "locked": bool, "schema_version": int, "solution": bool, "task": bool}
 
@@ -64,10 +78,11 @@ def lint(root: Path, chosen: Sequence[str] = ()) -> list[Problem]:
 
 def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], checks: set[str]) -> Faults:
     place = path.relative_to(root / "lessons").parts[1:]
-    if not (len(place) == 1 and (path.suffix == ".py" or path.name in UNIT_FILES)) and not (
-        len(place) == 2 and place[0] == "experiments" and path.suffix == ".py"
+    code = path.suffix == ".py" or (path.suffix == ".toml" and path.with_suffix(".py").exists())  # and its words
+    if not (len(place) == 1 and (code or path.name in UNIT_FILES)) and not (
+        len(place) == 2 and place[0] == "experiments" and code
     ):
-        yield 1, f"a unit holds nothing but {', '.join(UNIT_FILES)}, *.py and experiments/*.py"
+        yield 1, f"a unit holds nothing but {', '.join(UNIT_FILES)}, *.py, experiments/*.py and their words in TOML"
     elif path.name in NOTEBOOK_FILES:
         try:
             page = read_page(path, root)
@@ -75,6 +90,7 @@ def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], chec
             yield from ((problem.line, problem.message) for problem in error.problems)
             return
         yield from _front_matter_faults(page, path)
+        yield from _part_faults(page, path, root)
         yield from _cell_faults(page)
         yield from _code_faults(page, cards, checks)
         if path.name == "exercises.md":
@@ -85,7 +101,14 @@ def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], chec
     elif path.name == "cards.toml":
         yield from _card_faults(path)
     elif path.name == "checks.py":
-        yield from _check_faults(path, own)
+        yield from _check_faults(path, own, root)
+    elif path.name == MUTANTS:
+        yield from _mutants_faults(path, own)
+    elif path.name == "ledger.toml":
+        yield from _ledger_faults(path)
+    elif path.name in ("truths.py", "claims.py"):
+        if found := no_module(path):
+            yield found
     elif path.suffix == ".py":
         yield from _syntax_faults(path)
 
@@ -110,6 +133,26 @@ def _front_matter_faults(page: Page, path: Path) -> Faults:
         if not fulfilled(value):
             line = next((i for i, text in enumerate(lines, 1) if text.strip().startswith(f"{key}:")), 1)
             yield line, f"front matter: {dotted} must be {what}, not {value!r}"
+
+
+def _part_faults(page: Page, path: Path, root: Path) -> Faults:
+    """A part that the map of the course does not have: a slip of the pen would give it a new one."""
+    part = page.front.get("course", {}).get("part")
+    if part is None:
+        return
+    parts = [each for folder in units(root) for each in _planned(folder / "lesson.md")]
+    if parts and part not in parts:
+        line = next(i for i, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if "part:" in text)
+        yield line, f"front matter: course.part is {part!r}, which the map lacks; its parts are {', '.join(parts)}"
+
+
+def _planned(lesson: Path) -> list[str]:
+    """The parts of the course, where a lesson's front matter plans it."""
+    try:
+        text = lesson.read_text(encoding="utf-8")
+        return list(front_matter(text)[0]["course"]["planned"]) if "\n  planned:" in text else []
+    except (OSError, ValueError, LookupError, TypeError):
+        return []
 
 
 def _cell_faults(page: Page) -> Faults:
@@ -301,10 +344,15 @@ def _card_faults(path: Path) -> Faults:
         except CardError as error:
             yield line, str(error)
             continue
+        for field in tables[name].keys() - {"kind", "reason", *FIELDS[card.kind]}:
+            near = difflib.get_close_matches(field, FIELDS[card.kind], 1)
+            yield line, f"card {id!r}: {field!r} is no field of a {card.kind}" + (f"; {near[0]!r}?" if near else "")
         if card.kind == "number" and LIST.match(card.reason):
             yield line, f"card {id!r}: a reason that begins with {{truth}} and a full stop is shown as a list"
         if card.kind == "reflection":
             continue
+        if card.kind == "claim" and not _in_ledger(path, name):
+            yield line, f"claim {id!r} needs a line in ledger.toml: its ruling, derived by hand"
         module, function = path.with_name("claims.py" if card.kind == "claim" else "truths.py"), name.replace("-", "_")
         parameters = _functions(module).get(function)
         if parameters is None:
@@ -314,6 +362,37 @@ def _card_faults(path: Path) -> Faults:
             yield line, f"card {id!r}: its rounds give {rounds}, but {function}() in {module.name} takes {own}"
         elif card.kind == "claim":
             yield from ((line, f"card {id!r}: {fault}") for fault in _claim_faults(card, module, function))
+
+
+def _tables(path: Path):
+    """What a TOML file holds and the lines of its keys; nothing, and one fault, where it cannot be read."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        return tomllib.loads(text), toml_lines(text)
+    except tomllib.TOMLDecodeError as error:
+        yield no_toml(error)
+        return {}, {}
+
+
+def _ledger_faults(path: Path) -> Faults:
+    """Lines of claims that are not there, and rulings that are none."""
+    rulings, lines = yield from _tables(path)
+    claims = _card_lines(path.with_name("cards.toml"))
+    for name, ruling in rulings.items():
+        if f"{path.parent.name.partition('_')[0]}.{name}" not in claims:
+            yield lines.get((name,), 1), f"no card of cards.toml is called {name!r}"
+        if ruling not in RULINGS:
+            yield lines.get((name,), 1), f"{name} = {ruling!r}: a ruling is one of {', '.join(RULINGS)}"
+
+
+def _in_ledger(path: Path, name: str) -> bool:
+    """Whether the ledger of a unit has a line for a claim; one that cannot be read is reported where it stands."""
+    try:
+        return name in tomllib.loads(path.with_name("ledger.toml").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return False
+    except tomllib.TOMLDecodeError:
+        return True
 
 
 def _functions(path: Path) -> dict[str, set[str]]:
@@ -335,14 +414,13 @@ def _claim_faults(card: Card, module: Path, function: str) -> Iterator[str]:
     body = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
     calls = [node for node in ast.walk(body) if isinstance(node, ast.Call) and _called(node) == "Verdict"]
     given = {keyword.arg for call in calls for keyword in call.keywords}
-    said = names("".join([card.because, *card.evidence.values()]))
+    said = names("".join([card.because, card.corrected, *card.evidence.values()]))
     if None in given:
         return
     for name in sorted(said - given):
         yield f"its texts name {name!r}, which {function}() in {module.name} does not give"
     for name in sorted(given - said):
-        if f"{{{name}" not in card.corrected:
-            yield f"{function}() in {module.name} gives {name!r}, which no text names"
+        yield f"{function}() in {module.name} gives {name!r}, which no text names"
 
 
 def _syntax_faults(path: Path) -> Faults:
@@ -352,11 +430,23 @@ def _syntax_faults(path: Path) -> Faults:
         yield error.lineno or 1, f"SyntaxError: {error.msg}"
 
 
-def _check_faults(path: Path, own: list[Check]) -> Faults:
+def _mutants_faults(path: Path, own: list[Check]) -> Faults:
+    """Lists of checks that are not there, and slips without a reason."""
+    listed, lines = yield from _tables(path)
+    for name, reasons in listed.items():
+        if name not in {check.id.partition(".")[2] for check in own}:
+            yield lines.get((name,), 1), f"checks.py has no check {name!r}"
+        for edit, reason in reasons.items():
+            if not (isinstance(reason, str) and reason.strip()):
+                yield lines.get((name, edit), 1), "say why no input can notice this slip"
+
+
+def _check_faults(path: Path, own: list[Check], root: Path) -> Faults:
     """Ids, sources and `faults` of the checks; what keeps checks.py from loading is reported where it is loaded."""
     if not own:
         return
     tree, seen = ast.parse(path.read_text(encoding="utf-8")), set()
+    found = tried(path.parent, own, root)
     where = {
         keyword.value.value: call.lineno
         for call in ast.walk(tree)
@@ -378,4 +468,4 @@ def _check_faults(path: Path, own: list[Check]) -> Faults:
             code = getattr(function, "__code__", None)
             if code is None or Path(code.co_filename) != path:
                 yield line, f"check {check.id!r}: write {who} in checks.py, where the leak test finds it"
-        yield from ((line, fault) for fault in faults(check))
+        yield from ((line, fault) for fault in found[check.id])

@@ -14,11 +14,12 @@ import jupytext.myst
 import nbformat
 import yaml
 
-from course_lib.grading.intake.task import read_checks
+from course_lib.grading.intake.task import read_checks, run_file
 from course_lib.teaching.checks.check_words import WordsError
 
 NOTEBOOK_FILES = ("lesson.md", "exercises.md")
-UNIT_FILES = (*NOTEBOOK_FILES, "cards.toml", "checks.toml", "explorer.toml", "ledger.toml", "teaching.md")  # and Python
+UNIT_TABLES = ("cards.toml", "checks.toml", "explorer.toml", "ledger.toml", "mutants.toml")
+UNIT_FILES = (*NOTEBOOK_FILES, *UNIT_TABLES, "teaching.md")  # and Python
 
 FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
 
@@ -227,10 +228,22 @@ def load_checks(folder: Path, root: Path) -> list:
             [Problem(beside, _nearest(keys, lines), message) for keys, message in error.faults.items()]
         ) from None
     except Exception as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        raise SourceError(
-            [Problem(name, lines[-1] if lines else 1, f"{type(error).__name__}: {_one_line(error)}")]
-        ) from None
+        raise SourceError([Problem(name, *_raised(error, path))]) from None
+
+
+def no_module(path: Path) -> tuple[int, str] | None:
+    """The line of a Python file at which it cannot be run, and why; None for one that can."""
+    try:
+        run_file(path)
+    except SyntaxError as error:
+        return error.lineno or 1, f"SyntaxError: {error.msg}"
+    except Exception as error:
+        return _raised(error, path)
+
+
+def _raised(error: Exception, path: Path) -> tuple[int, str]:
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return lines[-1] if lines else 1, f"{type(error).__name__}: {_one_line(error)}"
 
 
 def no_toml(error: tomllib.TOMLDecodeError) -> tuple[int, str]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields
 
 from course_lib.accounting import models, units
 from course_lib.accounting.breakdown import Breakdown
-from course_lib.accounting.convnet import pair
 from course_lib.accounting.layers import tape
 from course_lib.accounting.quantity import NOTHING, Quantity, symbol, total
 from course_lib.accounting.units import FrozenDict
@@ -29,22 +28,27 @@ def activations(
     attention: str = "eager",
     recompute: str = "none",
     convention: str = "torch",
+    fused_loss: bool = False,
 ) -> Breakdown:
     """Bytes kept from the forward pass for the backward pass, without weights and inputs.
 
     seq: None is the model's context; images take `image` (None: the model's own) instead. precision: "fp32" (the
     default), "bf16" (weights too) or "amp-bf16" (autocast). recompute: "selective" runs scores, softmax and values
     again, "full" every block. Parts are summed over the layers; "layer.…" is one of them.
+    fused_loss: one kernel makes loss and gradient, as in llm.c: in place of log-probabilities in fp32 the logits are
+    kept as the head makes them, and their gradient takes their place.
     convention: "torch" counts the storages that autograd saves, labels given. "megatron" is Korthikanti's
     sbh(34 + 5as/h) a layer, which fixes 16-bit numbers, dropout and eager attention.
     """
     units.choice(convention, "convention", ("torch", "megatron"))
     units.choice(recompute, "recompute", _RECOMPUTE)
     units.choice(attention, "attention", _ATTENTION)
-    model = models.resolve(model)
+    model = models.resolve(model).at(image)
+    if units.flag(fused_loss, "fused_loss") and (convention == "megatron" or model.reads_images):
+        raise ValueError("fused_loss=True is known of a language model's head under convention='torch'.")
     if convention == "megatron":
         return _megatron(model, batch, seq, image, precision, attention, recompute)
-    x = _inputs(model, batch, seq, image, "fp32" if precision is None else precision, attention, recompute)
+    x = _inputs(model, batch, seq, image, "fp32" if precision is None else precision, attention, recompute, fused_loss)
     return model.breakdown(
         "B", lambda layer: _live(layer.saved(x)), assumptions=_assumptions(model, x), omitted=_UNSAVED
     )
@@ -58,11 +62,15 @@ _UNSAVED = (
 
 def _assumptions(model, x, foreach=False) -> tuple[str, ...]:
     dropout = getattr(model, "dropout", 0.0)
-    said = ["The model as written in transformers 5.23, on the CPU of PyTorch 2.13, with labels and no attention mask."]
+    said = [model.written]
     if not model.reads_images:
         said.append("No KV cache: use_cache=False.")
     if x.cast:
         said.append("Autocast keeps the copies of the weights that the backward pass multiplies with.")
+    if x.fused_loss:
+        said.append(
+            "The kernel of the loss keeps the logits, and writes their gradient over them; nobody else holds them."
+        )
     if dropout:
         said.append("A dropout mask takes as many bytes as the numbers that it masks; on a GPU it takes one.")
         if x.attention == "sdpa":
@@ -78,17 +86,18 @@ def _assumptions(model, x, foreach=False) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _inputs(model, batch, seq, image, precision, attention, recompute):
+def _inputs(model, batch, seq, image, precision, attention, recompute, fused_loss=False):
     """What the layers are asked about; ValueError for images that the model has no positions for."""
     units.choice(precision, "precision", _PRECISIONS)
     units.choice(attention, "attention", _ATTENTION)
     units.choice(recompute, "recompute", _RECOMPUTE)
-    if image is not None and model.reads_images and pair(image, "image") != pair(model.image, "image"):
+    if image is not None and model.reads_images and units.pair(image, "image") != units.pair(model.image, "image"):
         raise ValueError(
             f"image={image!r} is not the {model.image!r} that {model.name} has positions for. Try "
             "dataclasses.replace(model, image=...)."
         )
-    return model.inputs(batch, seq, image, precision=precision, attention=attention, recompute=recompute)
+    how = {"precision": precision, "attention": attention, "recompute": recompute, "fused_loss": fused_loss}
+    return model.inputs(batch, seq, image, **how)
 
 
 def _live(parts) -> dict:
@@ -97,7 +106,7 @@ def _live(parts) -> dict:
 
 def _megatron(model, batch, seq, image, precision, attention, recompute) -> Breakdown:
     """Korthikanti et al., equations 1 and 2, without tensor parallelism, op by op as in their section 4.1."""
-    if not isinstance(model, models.Transformer):
+    if not (model.decodes and hasattr(model, "heads")):
         raise ValueError(
             f"convention='megatron' is a formula for a models.Transformer; model={units.shortly(model)} is none."
         )

@@ -1,17 +1,20 @@
 """Inference: how long a decode step and a prefill take at best, and what speculative decoding gains.
 
-The two phases as in Pope et al., "Efficiently scaling transformer inference", MLSys 2023. All devices share weights,
-cache and work evenly.
+The two phases as in Pope et al., "Efficiently scaling transformer inference", MLSys 2023.
 """
 
 from dataclasses import dataclass
 
-from course_lib.accounting import economics, hardware, memory, models, precision, units
+from course_lib.accounting import communication, economics, hardware, memory, models, precision, units
 from course_lib.accounting import flops as _flops
 from course_lib.accounting.explained import Explained
-from course_lib.accounting.quantity import largest, symbol
+from course_lib.accounting.quantity import largest, of, symbol, total
 
 _COMMUNICATION = "Communication between devices."
+_SPLITS = {  # how devices share a model -> what that assumes
+    "tensor": "Every device holds and does an equal share, all at data-sheet rate.",
+    "layers": "Every device holds an equal share of the layers, and one works at a time: a token passes all of them.",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,50 +39,92 @@ class Prefill(Explained):
 
 
 def decode_step(
-    model, *, batch, context, device, devices=1, weight_dtype="bf16", kv_dtype="bf16", compute_dtype="bf16"
+    model,
+    *,
+    batch,
+    context,
+    device,
+    devices=1,
+    weight_dtype="bf16",
+    kv_dtype="bf16",
+    compute_dtype="bf16",
+    reads="touched",
+    split="tensor",
+    link=None,
+    link_latency=0.0,
+    algorithm="ring",
 ) -> Decode:
     """The time of one decode step for `batch` sequences, each with `context` tokens in the cache.
 
     seconds = kv_bytes/(n·W) + max(weight_bytes/(n·W), 2·batch·active parameters/(n·peak)): attention waits for the keys
-    and values of every sequence; the matrix products read all weights once, embedding included, and compute meanwhile.
-    Mixtures read every expert and compute with the active ones.
+    and values of every sequence; the matrix products read their weights once and compute meanwhile.
+
+    reads: "touched" reads of the E experts of a mixture those that the batch touches, E·(1 − (1 − k/E)^batch) in the
+    mean if the router prefers none (k at batch 1), and of tables that are looked up one row a sequence (a tied
+    embedding is read whole, by the head); "all" reads every weight. `fits` counts all weights either way.
+    split: "tensor" shares every matrix among the devices; "layers" gives each its layers, and a token passes one device
+    after the other, so n in the formula is 1. link: B/s of one device, one way, such as `device.link("nvlink")`; with
+    it the step has the devices' messages, whose steps take `link_latency` seconds each: two all-reduces a layer of
+    batch·d 16-bit numbers (Shoeybi et al., Megatron-LM, 2019; `algorithm` as in `communication`), or n − 1 hand-overs.
     """
     device, model = hardware.resolve(device), models.resolve(model, decodes=True)
     context, count = model.length(context, "context"), units.count(devices, "devices")
-    B, n = symbol("B", units.count(batch, "batch"), "sequences in the batch"), symbol("n", count, "devices")
+    units.choice(reads, "reads", ("touched", "all"))
+    x = model.inputs(batch, context)
+    at_once = count if units.choice(split, "split", _SPLITS) == "tensor" else 1
+    B, n = x.B, symbol("n", at_once, "devices that work at a time")
     M = symbol("M", int(model.parameters()), "parameters")
     N = symbol("N", int(model.parameters(active=True)), "parameters that one token meets")
-    weight_bytes = symbol("weight_bytes", precision.stored(M, precision.normalise(weight_dtype, "weight_dtype")))
+    touched = total(model.collect(lambda layer: layer.touched(x)).values())
+    R = M if reads == "all" else symbol("R", touched, "parameters that a step reads")
+    weight_dtype = precision.normalise(weight_dtype, "weight_dtype")
+    weight_bytes = symbol("weight_bytes", precision.stored(R, weight_dtype))
     cache = memory.kv_cache(model, batch, context, precision.normalise(kv_dtype, "kv_dtype"))
     kv_bytes = symbol("kv_bytes", cache.quantity)
     P = symbol("P", device.peak(compute_dtype), "peak of one device in FLOP/s")
     W = symbol("W", device.memory_bandwidth, "memory bandwidth of one device in B/s")
     reading_kv, reading_weights, computing = kv_bytes / (n * W), weight_bytes / (n * W), 2 * B * N / (n * P)
-    seconds = symbol("seconds", reading_kv + largest(reading_weights, computing))
-    mixture = (
-        ("That a small batch of a mixture touches only some of its experts: all are read here.",)
-        if N.value < M.value
-        else ()
-    )
+    sent = _sent(model, x, count, split, link, link_latency, algorithm)
+    seconds = symbol("seconds", reading_kv + largest(reading_weights, computing) + sent)
+    mixture = N.value < M.value
+    routed = ("Uniform routing: every expert is equally likely, for each token on its own.",)
+    all_read = ("That a small batch of a mixture touches only some of its experts: all are read here.",)
     return Decode(
         seconds=seconds,
         tokens_per_second=B / seconds,
         weight_bytes=weight_bytes,
         kv_bytes=kv_bytes,
         bound="compute" if computing >= largest(reading_weights, reading_kv) else "memory",
-        fits=weight_bytes.value + kv_bytes.value <= count * device.memory_capacity,
+        fits=precision.stored(M, weight_dtype).value + kv_bytes.value <= count * device.memory_capacity,
         assumptions=(
-            "Every device holds and does an equal share, all at data-sheet rate.",
+            _SPLITS[split],
             "The matrix products overlap with reading the weights; attention only reads keys and values.",
             "`bound` names what takes most of the step; `fits` holds weights, keys and values against the memory.",
+            *(routed if mixture and reads == "touched" else ()),
         ),
         omitted=(
-            _COMMUNICATION,
+            _COMMUNICATION if link is None else "Messages at the embedding and at the head.",
             "The FLOP of attention scores and values, the framework calls and sampling.",
             "Activations, which `fits` does not count either.",
-            *mixture,
+            *(all_read if mixture and reads == "all" else ()),
         ),
     )
+
+
+def _sent(model, x, devices, split, link, latency, algorithm):
+    """Seconds that the messages of a step take, if the link is said."""
+    if link is None:
+        if latency:
+            raise ValueError(f"link_latency={latency!r} needs link=, the B/s of one device in one direction.")
+        return of(0)
+    message = {"bandwidth": units.bandwidth(link, "link"), "latency": units.latency(latency, "link_latency")}
+    message["nbytes"] = 2 * x.B.value * model.kinds[0][0].width.value
+    if split == "layers":
+        cost = communication.point_to_point(**message)
+        return (devices - 1) * symbol("c", cost.seconds, "seconds that a device takes to hand B·d 16-bit numbers on")
+    cost = communication.all_reduce(ranks=devices, algorithm=algorithm, **message)
+    c = symbol("c", cost.seconds, "seconds of an all-reduce of B·d 16-bit numbers over all devices")
+    return total(block.sums * layers * c for block, layers in model.kinds)
 
 
 def prefill(model, *, batch, tokens, device, devices=1, mfu, compute_dtype="bf16") -> Prefill:

@@ -28,7 +28,7 @@ __all__ = [
 class Recipe:
     """Bytes that training keeps per parameter; a Fraction where blocks of numbers share a scale.
 
-    weights, grads: what the forward and backward pass read and write. grads_fp32: a second copy of the gradients in
+    weights, grads: what the forward and backward pass read and write. grads_fp32: the optimizer's copy of gradients in
     fp32. master: fp32 weights that the optimizer updates. moment1, moment2: the optimizer's averages. source: where the
     figures come from. omitted: sentences on what a number per parameter cannot hold.
     """
@@ -62,7 +62,7 @@ class Recipe:
 
 
 _STATE = ("weights", "grads", "grads_fp32", "master", "moment1", "moment2")
-_SHARDED = {0: (), 1: _STATE[3:], 2: _STATE[1:], 3: _STATE}  # ZeRO stage -> parts of which a rank holds a share
+_SHARDED = {0: (), 1: _STATE[2:], 2: _STATE[1:], 3: _STATE}  # ZeRO stage -> parts of which a rank holds a share
 
 
 @cache
@@ -72,7 +72,6 @@ def _recipes() -> dict[str, Recipe]:
     zero = "Rajbhandari et al., ZeRO, 2019, section 3.1"
     blocks = "Dettmers et al., 8-bit Optimizers via Block-wise Quantization, 2021"
     eight = 1 + Fraction(4, 2048)  # one fp32 scale for 2048 numbers of 8 bits, as in the paper
-    nf4 = Fraction(1, 2) + Fraction(1, 64) + Fraction(4, 64 * 256)  # 8-bit scale for 64 numbers, fp32 scale for 256
     small = ("Tensors of fewer than 4096 numbers, whose states stay in fp32, and the table of each 8-bit format.",)
     return {
         "fp32-adamw": Recipe(4, 4, 0, 0, 4, 4, "PyTorch, torch.optim.AdamW"),
@@ -94,7 +93,7 @@ def _recipes() -> dict[str, Recipe]:
             ),
         ),
         "frozen-bf16": Recipe(2, 0, source="Hu et al., LoRA, 2021"),
-        "frozen-nf4": Recipe(nf4, 0, source="Dettmers et al., QLoRA, 2023, section 3"),
+        "frozen-nf4": Recipe(precision.bytes_per_element("nf4"), 0, source="Dettmers et al., QLoRA, 2023, section 3"),
     }
 
 
@@ -112,9 +111,10 @@ def model_state(params, recipe="mixed-adamw", zero_stage: int = 0, ranks=1, offl
     """Bytes of weights, gradients and optimizer state that one rank holds.
 
     params: how many, or a Breakdown of parameters. recipe: a name of `recipes()` or a `Recipe`. zero_stage: 1 shards
-    master weights and moments over `ranks`, 2 gradients too, 3 weights too; a share is ceil(params/ranks). offload:
-    parts that stay in the host's memory; they leave the total, and the view "host" counts them. Parts that take nothing
-    are left out. Source of the stages: Rajbhandari et al., ZeRO, 2019.
+    what is the optimizer's over `ranks` (fp32 gradients beside 16-bit ones, master weights, moments: Megatron-LM's
+    distributed optimizer), 2 gradients too, 3 weights too; a share is ceil(params/ranks). offload: parts that stay in
+    the host's memory; they leave the total, and the view "host" counts them. Parts that take nothing are left out.
+    Source of the stages: Rajbhandari et al., ZeRO, 2019.
     """
     if hasattr(params, "parameters"):
         raise ValueError(f"params={units.shortly(params)} is a model; this takes a count: give model.parameters().")
@@ -207,7 +207,7 @@ def lora_parameters(model, rank, targets=("q", "k", "v", "out")) -> Breakdown:
             if rank > min(width_in.value, width_out.value):
                 most = min(width_in.value, width_out.value)
                 raise ValueError(f"rank={rank} is more than {most}, the rank that {name!r} of {model.name} can have.")
-            parts[f"{PROJECTIONS[name]}.{name}"] = r * (width_in + width_out)
+            parts[f"{PROJECTIONS[name].partition('.')[0]}.{name}"] = r * (width_in + width_out)
         return parts
 
     return Breakdown.from_terms("parameters", model.over_blocks([ask(block) for block, _ in model.kinds]))

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 
 from course_lib.accounting import units
 from course_lib.accounting.convnet import ConvNet as ConvNet  # it belongs here, for who asks
-from course_lib.accounting.convnet import image_size, mobilenet_v2, pair, resnet
+from course_lib.accounting.convnet import mobilenet_v2, resnet
 from course_lib.accounting.layers import (
     MLP,
     Attention,
@@ -74,11 +74,11 @@ class _Blocks(Stack):
     experts = active_experts = 1
     window, window_layers = None, 0
 
-    def _check(self, *counts: str) -> None:
-        """Convert the fields `counts` and the optional sizes to int, and refuse what does not fit."""
-        optional = (name for name in ("kv_heads", "head_dim", "d_ff") if getattr(self, name) is not None)
-        for name in ("layers", "d_model", "heads", *counts, *optional):
-            object.__setattr__(self, name, units.count(getattr(self, name), name))
+    def _check(self, *counts: str, or_zero: tuple[str, ...] = ()) -> None:
+        """Convert the fields `counts` and the optional sizes to int, and refuse what does not fit. or_zero may be 0."""
+        optional = (name for name in ("kv_heads", "head_dim", "d_ff", "window") if getattr(self, name) is not None)
+        for name in ("layers", "d_model", "heads", *counts, *or_zero, *optional):
+            object.__setattr__(self, name, units.count(getattr(self, name), name, minimum=int(name not in or_zero)))
         units.choice(self.activation, "activation", ("relu", "gelu", "gelu-tanh", "silu"))
         units.fraction(self.dropout, "dropout")
         if self.head_dim is None and self.d_model % self.heads:
@@ -196,20 +196,16 @@ class Transformer(_Blocks):
     window_layers: int = 0
 
     def __post_init__(self):
-        self._check("vocab", "context", "experts", "active_experts", "block_norms")
-        object.__setattr__(self, "window_layers", units.count(self.window_layers, "window_layers", minimum=0))
-        if self.window is not None:
-            object.__setattr__(self, "window", units.count(self.window, "window"))
+        counts = "vocab", "context", "experts", "active_experts", "block_norms"
+        self._check(*counts, or_zero=("window_layers", "position_offset"))
         if (self.window is None) != (self.window_layers == 0) or self.window_layers > self.layers:
             raise ValueError(
                 f"window={self.window} and window_layers={self.window_layers} go together, "
                 f"for at most layers={self.layers}."
             )
-        object.__setattr__(self, "position_offset", units.count(self.position_offset, "position_offset", minimum=0))
-        for name in ("gated_mlp", "bias", "qk_norm", "tied_head", "head_bias"):
-            units.flag(getattr(self, name), name)
-        if self.qkv_bias is not None:
-            units.flag(self.qkv_bias, "qkv_bias")
+        for name in ("gated_mlp", "bias", "qk_norm", "tied_head", "head_bias", "qkv_bias"):
+            if (name, getattr(self, name)) != ("qkv_bias", None):
+                units.flag(getattr(self, name), name)
         units.choice(self.norm, "norm", ("layernorm", "rmsnorm"))
         units.choice(self.positions, "positions", ("learned", "rotary"))
         if self.position_offset and self.positions != "learned":
@@ -305,7 +301,7 @@ class VisionTransformer(_Blocks):
     def __post_init__(self):
         self._check("patch", "classes", "channels")
         units.flag(self.bias, "bias")
-        object.__setattr__(self, "image", image_size(self.image))
+        object.__setattr__(self, "image", units.image_size(self.image))
         self.patches()  # refuses an image that patches do not tile
 
     @property
@@ -315,7 +311,7 @@ class VisionTransformer(_Blocks):
 
     def patches(self, image=None) -> int:
         """Patches of an `image` (side or (height, width) in pixels; None: its own)."""
-        height, width = pair(self.image if image is None else image, "image")
+        height, width = units.pair(self.image if image is None else image, "image")
         if height % self.patch or width % self.patch:
             raise ValueError(
                 f"image={(height, width)} must be a multiple of patch={self.patch} in both directions: "

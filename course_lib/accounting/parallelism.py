@@ -2,30 +2,34 @@
 
 Conventions. *Tensor* parallelism as Megatron-LM (Shoeybi et al. 2019): the query heads, the MLP's width and the
 vocabulary are divided, norms and the biases after a sum are replicated, and an all-reduce ends attention and MLP.
-*Sequence* parallelism and activations as Korthikanti et al. 2022. *Pipeline*: equal shares of the layers and the 1F1B
-schedule (Narayanan et al. 2021), in which stage i of p keeps the activations of p − i microbatches. *Expert*: the
-experts are divided among the data ranks. *Data* parallelism with ZeRO stages 0 to 3 (Rajbhandari et al. 2020). Weights,
-gradients and activations on the wire are 16-bit; tokens are spread evenly over the experts.
+*Sequence* parallelism and activations as Korthikanti et al. 2022. *Context* parallelism is ring attention (Liu et al.
+2023): the tokens of each sequence are divided, keys and values passed round. *Pipeline*: equal shares of the layers and
+the 1F1B schedule (Narayanan et al. 2021), in which stage i of p keeps the activations of p − i microbatches. *Expert*:
+the experts are divided among the data ranks. *Data* parallelism with ZeRO stages 0 to 3 (Rajbhandari et al. 2020).
+Weights, gradients and activations on the wire are 16-bit; tokens are spread evenly over the experts.
 """
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from course_lib.accounting import communication, hardware, memory, models, units
 from course_lib.accounting.breakdown import Breakdown
 from course_lib.accounting.layers.base import added
-from course_lib.accounting.models import Model, Transformer
-from course_lib.accounting.quantity import Quantity, ceil, of, symbol, total
+from course_lib.accounting.models import Model
+from course_lib.accounting.quantity import NOTHING, Quantity, ceil, of, symbol, total
 
 _WIRE = 2  # bytes of a number on the wire: bf16
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a model is laid out on data · tensor · pipeline ranks.
+    """How a model is laid out on data · context · tensor · pipeline ranks.
 
     expert: how many ranks share one layer's experts; they are data ranks, so it divides `data`. zero_stage: what the
     data ranks shard (1 optimizer state, 2 also gradients, 3 also weights). microbatches: of each pipeline and data
     rank in a step. sequence_parallel: tensor ranks also divide norms, residuals and their activations by tokens.
+    context: ranks that share the tokens of each sequence, all with the same weights. virtual: chunks of layers that a
+    stage holds (Narayanan et al. 2021, "interleaved"): a microbatch passes through the pipeline that many times.
     """
 
     data: int = 1
@@ -35,29 +39,42 @@ class Plan:
     zero_stage: int = 0
     microbatches: int = 1
     sequence_parallel: bool = False
+    context: int = 1
+    virtual: int = 1
 
     def __post_init__(self):
-        for name in ("data", "tensor", "pipeline", "expert", "microbatches"):
+        for name in ("data", "tensor", "pipeline", "expert", "microbatches", "context", "virtual"):
             object.__setattr__(self, name, units.count(getattr(self, name), name))
         units.flag(self.sequence_parallel, "sequence_parallel")
         if self.zero_stage not in (0, 1, 2, 3) or isinstance(self.zero_stage, bool):
             raise ValueError(f"zero_stage={self.zero_stage!r} must be 0, 1, 2 or 3.")
         if self.data % self.expert:
             raise ValueError(f"expert={self.expert} must divide data={self.data}: experts are shared among data ranks.")
+        if self.virtual > 1 and (self.pipeline == 1 or self.microbatches % self.pipeline):
+            raise ValueError(
+                f"virtual={self.virtual} needs stages (pipeline={self.pipeline}) and a multiple of their number as "
+                f"microbatches={self.microbatches}: each chunk works on as many in a row as there are stages."
+            )
 
     @property
     def ranks(self) -> int:
         """How many devices the plan takes."""
-        return self.data * self.tensor * self.pipeline
+        return self.replicas * self.tensor * self.pipeline
+
+    @property
+    def replicas(self) -> int:
+        """Ranks with the same weights: their gradients are summed, and ZeRO shards over them."""
+        return self.data * self.context
 
 
-def pipeline_bubble(*, stages, microbatches) -> float:
-    """Share of a step in which a stage of a pipeline idles: (p − 1)/(m + p − 1), for GPipe and 1F1B alike.
+def pipeline_bubble(*, stages, microbatches, virtual=1) -> float:
+    """Share of a step in which a stage of a pipeline idles: (p − 1)/(v·m + p − 1), for GPipe and 1F1B (v = 1) alike.
 
-    Filling and draining take p − 1 of the m + p − 1 slots. (p − 1)/m, as some print it, is idle over busy time.
+    Filling and draining take p − 1 of the v·m + p − 1 slots, each as long as one of the `virtual` chunks of a stage
+    takes. (p − 1)/(v·m), as Narayanan et al. (2021) print it, is idle over busy time. With v > 1, p divides m.
     """
-    stages, microbatches = units.count(stages, "stages"), units.count(microbatches, "microbatches")
-    return (stages - 1) / (microbatches + stages - 1)
+    plan = Plan(pipeline=units.count(stages, "stages"), microbatches=microbatches, virtual=virtual)
+    return (plan.pipeline - 1) / (plan.virtual * plan.microbatches + plan.pipeline - 1)
 
 
 # ---------------------------------------------------------------- what a rank holds
@@ -97,8 +114,8 @@ def _rank(model, plan, stage) -> Model:
     t = symbol("t", plan.tensor, "tensor-parallel ranks") if plan.tensor > 1 else of(1)
     e = symbol("e", plan.expert, "ranks that share the experts") if plan.expert > 1 else of(1)
     before, blocks, after = model.parts
-    here = len(blocks) // plan.pipeline
-    blocks = blocks[stage * here : (stage + 1) * here]
+    here = len(blocks) // (plan.pipeline * plan.virtual)  # layers of a chunk, of which a stage has every p-th
+    blocks = [block for i, block in enumerate(blocks) if i // here % plan.pipeline == stage]
     shared = model.naming(lambda layer: layer.shard(t, e))
     shares = {key: shared(layer) for key, layer in {id(layer): layer for layer in (*before, *blocks, *after)}.items()}
     stages = before if stage == 0 else [], blocks, after if stage == last else []
@@ -106,7 +123,16 @@ def _rank(model, plan, stage) -> Model:
 
 
 def rank_memory(
-    model, plan, *, batch, seq, recompute="none", attention="sdpa", recipe="mixed-adamw", device=None
+    model,
+    plan,
+    *,
+    batch,
+    seq,
+    recompute="none",
+    attention="sdpa",
+    recipe="mixed-adamw",
+    fused_loss: bool = False,
+    device=None,
 ) -> Breakdown:
     """Bytes that the fullest rank holds at the peak of a training step over `batch` sequences of `seq` tokens.
 
@@ -114,11 +140,13 @@ def rank_memory(
     `memory.model_state`. Parts: `state` and `activations` of either the first stage, which keeps most microbatches, or
     the last, which has the logits: whichever is fuller. 16-bit activations by Korthikanti's rules, for any width of
     heads and MLP, with dropout masks only where the model has dropout; attention "eager" keeps the scores, "sdpa" one
-    fp32 number a row of them. device: an id or a `hardware.Device`; an assumption then says whether the plan fits it.
+    fp32 number a row of them. fused_loss: as in `memory.activations`. device: an id or a `hardware.Device`; an
+    assumption then says whether the plan fits it.
     """
-    model = _check(model, plan, described=True)
-    stages = {0, plan.pipeline - 1}
-    held = max((_stage_memory(model, plan, s, batch, seq, recipe, recompute, attention) for s in stages), key=int)
+    model = _check(model, plan)
+    stages = _stages(model, plan, (0, plan.pipeline - 1))
+    how = {"recompute": recompute, "attention": attention, "fused_loss": units.flag(fused_loss, "fused_loss")}
+    held = max((_stage_memory(model, plan, s, batch, seq, recipe, how) for s in stages), key=int)
     if device is None:
         return held
     device = hardware.resolve(device)
@@ -129,13 +157,13 @@ def rank_memory(
     return replace(held, assumptions=(*held.assumptions, said))
 
 
-def _stage_memory(model, plan, stage, batch, seq, recipe, recompute, attention) -> Breakdown:
+def _stage_memory(model, plan, stage, batch, seq, recipe, how) -> Breakdown:
     parameters = rank_parameters(model, plan, stage)
     experts = parameters.parts.get("experts", 0)
-    state = _state(int(parameters) - experts, recipe, plan.zero_stage, plan.data)
+    state = _state(int(parameters) - experts, recipe, plan.zero_stage, plan.replicas)
     if experts:
-        state = _state(experts, recipe, plan.zero_stage, plan.data // plan.expert) + state
-    activations = _activations(model, plan, stage, batch, seq, recompute, attention)
+        state = _state(experts, recipe, plan.zero_stage, plan.replicas // plan.expert) + state
+    activations = _activations(model, plan, stage, batch, seq, **how)
     return Breakdown.of(
         "B",
         {"state": state, "activations": activations},
@@ -152,14 +180,12 @@ def _stage_memory(model, plan, stage, batch, seq, recipe, recompute, attention) 
 
 def _sharding(plan, experts) -> tuple[str, ...]:
     """What ZeRO shards, in words. Experts have fewer replicas than the rest: their ranks are data ranks too."""
-    replicas = plan.data // plan.expert
+    n, stage = plan.replicas, f"ZeRO stage {plan.zero_stage}"
     if not plan.zero_stage:
         return ()
     if experts:
-        return (
-            f"ZeRO stage {plan.zero_stage}: experts over {replicas} ranks, all else over {plan.data}, in this order.",
-        )
-    return (f"ZeRO stage {plan.zero_stage} over {plan.data} ranks.",)
+        return (f"{stage}: experts over {n // plan.expert} ranks, all else over {n}, in this order.",)
+    return (f"{stage} over {n} ranks.",)
 
 
 def _state(params, recipe, zero_stage, ranks) -> Breakdown:
@@ -167,47 +193,45 @@ def _state(params, recipe, zero_stage, ranks) -> Breakdown:
     return memory.model_state(params, recipe, zero_stage=zero_stage if ranks > 1 else 0, ranks=ranks)
 
 
-def _activations(model, plan, stage, batch, seq, recompute, attention) -> Breakdown:
+def _activations(model, plan, stage, batch, seq, recompute, attention, fused_loss=False) -> Breakdown:
     """Bytes of activations of one rank of a stage: its layers for every microbatch in flight, and what stands around.
 
     Per token and layer, in bytes (Korthikanti et al. 2022, section 4.1, there for f = 4d and q = k = d, with dropout).
     Whole on every tensor rank, unless sequence parallel: the inputs of norms, of the attention and of the MLP (2d
-    each), and two dropout masks (d each). Divided: q, k, v and the attention's output (2 bytes each), the tensors of
-    the MLP (two of width f; gated four: gate, its activation, up, product). Pairs of tokens: see `attention`.
+    each), latents before and after their norms, and two dropout masks (d each). Divided: q, k, v and the attention's
+    output (2 bytes each), the tensors of the MLP (two of width f; gated four: gate, its activation, up, product). The
+    copies of tokens that experts read are never divided. Pairs of tokens: see `attention`.
     """
     units.choice(recompute, "recompute", ("none", "selective", "full"))
-    units.choice(attention, "attention", ("eager", "sdpa"))
-    units.choice(recompute, "recompute", ("none", "selective", "full"))
-    units.choice(attention, "attention", ("eager", "sdpa"))
+    if units.choice(attention, "attention", ("eager", "sdpa")) == "eager" and plan.context > 1:
+        raise ValueError(f"attention='eager' with context={plan.context}: ring attention keeps no scores; use 'sdpa'.")
     rank, tokens = _rank(model, plan, stage), _micro(model, plan, batch, seq)
-    block, L = rank.kinds[0][0], rank.count
-    share, mlp = (layer for layer in block.layers if layer.branch)
-    d, f, h, q, k = share.d, mlp.f, share.h, share._q, share._k
-    b = symbol("b", tokens, "tokens of a microbatch")
+    b, T = symbol("b", tokens, "tokens of a microbatch"), symbol("T", seq, "tokens of a sequence")
     t = symbol("s", plan.tensor if plan.sequence_parallel else 1, "ranks that share what is not divided by t")
-    i = symbol("i", min(plan.microbatches, plan.pipeline - stage), "microbatches in flight")
-    n, dropout, mixture = model.block_norms, model.dropout > 0, model.experts > 1
-    A = mlp.A if mixture else 1
-    whole = b * (2 * d * (n + min(n, 2)) + 2 * d * dropout)
-    wide = 4 if model.gated_mlp else 2
-    divided = b * (2 * (2 * q + 2 * k) + 2 * wide * A * f + 2 * A * d * mixture)  # the experts read copies
-    part, core = ceil(whole, t) + divided, _core(b, seq, h, dropout, attention)
-    kept = {"none": part + core, "selective": part, "full": ceil(2 * b * d, t)}[recompute]
-    terms = {"none": {}, "selective": {"recomputed": core}, "full": {"recomputed": part + core}}[recompute]
-    terms["layers"] = i * L * kept
-    if stage == 0 and dropout:
-        terms["embedding"] = i * ceil(b * d, t)
+    m, p, v = plan.microbatches, plan.pipeline, plan.virtual
+    i = symbol("i", min(m, p - stage), "microbatches in flight")
+    if v > 1:  # Megatron-LM's warm-up and one more; the input of the first chunk is kept until its backward
+        i = symbol("i", min(m * v, 2 * (p - stage - 1) + (v - 1) * p + 1), "microbatches in flight, times chunks")
+    ask = model.naming(lambda block: block.ranked(b, T, attention == "eager"))
+    answers = [ask(block) | {"input": 2 * b * block.width} for block, _ in rank.kinds]
+    parts = [(ceil(said["whole"], t) + said["divided"], said["core"], ceil(said["input"], t)) for said in answers]
+    kept = [{"none": part + core, "selective": part, "full": entry}[recompute] for part, core, entry in parts]
+    again = [{"none": NOTHING, "selective": core, "full": part + core}[recompute] for part, core, _ in parts]
+    layers = rank.over_blocks([{"kept": each} for each in kept])["kept"]
+    if v > 1:
+        if any(each != kept[0] for each in kept):
+            raise ValueError(f"virtual={v}: the chunks of {model.name} hold layers of several kinds.")
+        layers = symbol("l", rank.count.value // v, "layers of a chunk") * kept[0]
+    terms = {"recomputed": max(again, key=int)} if recompute != "none" else {}
+    terms["layers"] = i * layers
+    d = rank.kinds[0][0].width
+    if stage == 0 and getattr(model, "dropout", 0):
+        terms["embedding"] = (symbol("j", min(m, 2 * p), "microbatches that entered") if v > 1 else i) * ceil(b * d, t)
     if stage == plan.pipeline - 1:
         V = rank.parts[2][-1].V
-        terms["head"] = ceil(4 * b * d, t) + 4 * b * V
-    return Breakdown.from_terms("B", terms, assumptions=("The logits are kept once, in fp32.",))
-
-
-def _core(b, seq, h, dropout, attention) -> Quantity:
-    """Bytes that the attention core keeps: softmax output, with dropout its mask and its result; or log-sum-exp."""
-    if attention == "sdpa":
-        return 4 * h * b
-    return (5 if dropout else 2) * h * b * symbol("T", seq, "tokens of a sequence")
+        terms["head"] = ceil(4 * b * d, t) + (2 if fused_loss else 4) * b * V
+    said = "in 16 bits, and their gradient takes their place" if fused_loss else "in fp32"
+    return Breakdown.from_terms("B", terms, assumptions=(f"The logits are kept once, {said}.",))
 
 
 # ---------------------------------------------------------------- what a rank sends
@@ -220,12 +244,14 @@ def traffic(model, plan, *, batch, seq, recompute="none") -> Breakdown:
     stage 2 gradients are reduced after every microbatch); stage 3 gathers the weights before forward and again before
     backward of every microbatch. tensor: an all-reduce of the activations after attention and after the MLP, forward
     and backward (and again where a block is recomputed), one after the embedding, one before the head; sequence
-    parallelism splits each in two and gathers the inputs of each half block once more. expert: two all-to-alls
-    forward and two backward in each layer. pipeline: activations onward, their gradients back, and the sum of a tied
-    embedding's two gradients. Rings, 16-bit numbers.
+    parallelism splits each in two and gathers the inputs of each half block once more; latent attention sums and
+    gathers its latents in place of its input. expert: two all-to-alls forward and two backward in each mixture.
+    pipeline: activations onward, their gradients back, for each chunk, and the sum of a tied embedding's two gradients.
+    context: keys and values of every layer go round forward, again backward and where attention is recomputed, and
+    their gradients once. Gradients of weights are summed over data · context. Rings, 16-bit numbers.
     """
-    model = _check(model, plan, described=True)
-    stages = sorted({0, min(1, plan.pipeline - 1), plan.pipeline - 1})
+    model = _check(model, plan)
+    stages = _stages(model, plan, (0, min(1, plan.pipeline - 1), plan.pipeline - 1))
     return max((_stage_traffic(model, plan, s, batch, seq, recompute) for s in stages), key=int)
 
 
@@ -252,36 +278,50 @@ def _messages(model, plan, stage, batch, seq, recompute):
     """(kind, times in a step, collective, nbytes, ranks) of everything that a rank of a stage takes part in."""
     units.choice(recompute, "recompute", ("none", "selective", "full"))
     tokens = _micro(model, plan, batch, seq)
-    m, c, layers = plan.microbatches, communication, model.layers // plan.pipeline
+    rank = _rank(model, plan, stage)
+    m, c, kinds = plan.microbatches, communication, [(block, number.value) for block, number in rank.kinds]
     parameters = rank_parameters(model, plan, stage)
     experts = parameters.parts.get("experts", 0)
-    groups = ((int(parameters) - experts, plan.data), (experts, plan.data // plan.expert))
+    groups = ((int(parameters) - experts, plan.replicas), (experts, plan.replicas // plan.expert))
     for count, ranks in groups:
         if count and ranks > 1:
             for times, collective in _gradient_messages(plan):
                 yield "data", times, collective, _WIRE * count, ranks
-    activation = _WIRE * tokens * model.d_model
+    activation = _WIRE * tokens * kinds[0][0].width.value
     forwards = 2 if recompute == "full" else 1
+    share = plan.tensor if plan.sequence_parallel else 1  # then each tensor rank sends its own tokens
     if plan.tensor > 1:
-        halves = min(model.block_norms, 2)  # a block with one norm runs attention and MLP side by side: one sum
-        ends = (stage == 0) + (stage == plan.pipeline - 1)
-        sums = m * (layers * halves * (forwards + 1) + ends)
-        if plan.sequence_parallel:
-            again = m * (layers * halves + (stage == plan.pipeline - 1))
-            yield "tensor", sums, c.reduce_scatter, activation, plan.tensor
-            yield "tensor", sums + again, c.all_gather, activation, plan.tensor
-        else:
-            yield "tensor", sums, c.all_reduce, activation, plan.tensor
-    if plan.expert > 1:
-        share = plan.tensor if plan.sequence_parallel else 1  # then each tensor rank dispatches its own tokens
-        dispatched = -(-activation * model.active_experts // share)
-        yield "expert", m * layers * 2 * (forwards + 1), c.all_to_all, dispatched, plan.expert
+        ends, last = (stage == 0) + (stage == plan.pipeline - 1), stage == plan.pipeline - 1
+        sums, gathers = Counter({activation: ends}), Counter({activation: ends + last})  # bytes -> times
+        for layer, number in [(layer, number) for block, number in kinds for layer in block.branches]:
+            gathered, beside = (_WIRE * tokens * of(width).value for width in layer.gathered)
+            rows = (
+                (activation, forwards, 1),
+                (gathered + beside, 1, forwards),
+                (gathered, 0, 1),
+            )  # weights ask once more
+            for nbytes, summed, collected in rows:
+                sums[nbytes] += number * summed
+                gathers[nbytes] += number * collected
+        split = ((c.reduce_scatter, sums), (c.all_gather, gathers))
+        for collective, counted in split if plan.sequence_parallel else ((c.all_reduce, sums),):
+            for nbytes, times in counted.items():
+                yield "tensor", m * times, collective, nbytes, plan.tensor
+    for block, number in kinds:
+        dispatched = -(-activation * sum(of(layer.copies).value for layer in block.layers) // share)
+        if plan.expert > 1 and dispatched:
+            yield "expert", m * number * 2 * (forwards + 1), c.all_to_all, dispatched, plan.expert
+        if plan.context > 1:  # keys and values of whole sequences
+            attention = model.naming(lambda layer: layer.passed)(block.branches[0])
+            passed = _WIRE * tokens * plan.context * attention.value
+            yield "context", m * number * (2 + (recompute != "none")), c.all_gather, passed, plan.context
+            yield "context", m * number, c.reduce_scatter, passed, plan.context
     if plan.pipeline > 1:
-        neighbours = (stage > 0) + (stage < plan.pipeline - 1)
-        share = plan.tensor if plan.sequence_parallel else 1
+        neighbours = 2 * plan.virtual - (stage == 0) - (stage == plan.pipeline - 1)
         yield "pipeline", m * neighbours, c.point_to_point, -(-activation // share), 2
-        if model.tied_head and stage in (0, plan.pipeline - 1):
-            yield "pipeline", 1, c.all_reduce, _WIRE * -(-model.vocab // plan.tensor) * model.d_model, 2
+        for head in rank.parts[0 if stage == 0 else 2]:
+            if getattr(head, "tied", False):
+                yield "pipeline", 1, c.all_reduce, _WIRE * (head.V * head.d).value, 2
 
 
 def _gradient_messages(plan):
@@ -298,18 +338,22 @@ def _gradient_messages(plan):
 # ---------------------------------------------------------------- what fits together
 
 
-def _check(model, plan, described: bool = False) -> models.Stack:
-    """The model, if the plan fits it. described: a Transformer, whose activations and messages are known here."""
+def _stages(model, plan, equal) -> list[int]:
+    """The stages that may hold or send most: those of `equal` layers, or all."""
+    return sorted({*equal}) if len(model.kinds) == 1 else list(range(plan.pipeline))
+
+
+def _check(model, plan) -> models.Stack:
+    """The model, if the plan fits it."""
     model = models.resolve(model, decodes=True)
-    if described and not isinstance(model, Transformer):
-        raise ValueError(f"model={units.shortly(model)} must be a models.Transformer; of others see `rank_parameters`.")
     if not isinstance(plan, Plan):
         raise ValueError(f"plan={units.shortly(plan)} must be a parallelism.Plan, such as Plan(data=8, tensor=4).")
     layers = len(model.parts[1])
     if plan.pipeline > layers:
         raise ValueError(f"pipeline={plan.pipeline} has more stages than {model.name} has layers ({layers}).")
-    if layers % plan.pipeline:
-        raise ValueError(f"pipeline={plan.pipeline} must divide layers={layers}: stages hold equally many.")
+    if layers % (plan.pipeline * plan.virtual):
+        chunks = f" · virtual={plan.virtual}" * (plan.virtual > 1)
+        raise ValueError(f"pipeline={plan.pipeline}{chunks} must divide layers={layers}: stages hold equally many.")
     experts = 1
     for layer in (layer for block, _ in model.kinds for layer in getattr(block, "layers", ())):
         sizes = {name: getattr(layer, letter).value for letter, name in _DIVIDED.items() if hasattr(layer, letter)}
@@ -329,14 +373,16 @@ _DIVIDED = {"h": "heads", "g": "kv_heads", "f": "d_ff", "E": "experts"}  # sizes
 
 
 def _micro(model, plan, batch, seq) -> int:
-    """Tokens of one microbatch on one rank."""
+    """Tokens of one microbatch on one rank: its share of those of each sequence."""
     batch, seq = units.count(batch, "batch"), model.length(units.count(seq, "seq"), "seq")
     if batch % (plan.data * plan.microbatches):
         raise ValueError(
             f"batch={batch} must be a multiple of data · microbatches = {plan.data * plan.microbatches}: it is the "
             "number of sequences of the whole step."
         )
-    return batch // (plan.data * plan.microbatches) * seq
+    if seq % plan.context:
+        raise ValueError(f"context={plan.context} must divide seq={seq}: ranks take equally many tokens of a sequence.")
+    return batch // (plan.data * plan.microbatches) * seq // plan.context
 
 
 units.teach(globals())

@@ -3,13 +3,20 @@
 A name says how a number is *stored* or, in a device's peaks, which arithmetic is meant. tf32 is arithmetic on numbers
 stored as fp32, so it takes 4 bytes. The block formats count their scales: MX formats share one 8-bit scale among 32
 numbers (OCP Microscaling Formats Specification v1.0, 2023), NVFP4 one 8-bit scale among 16 (NVIDIA, "Introducing
-NVFP4", 2025; its one fp32 scale per tensor is left out).
+NVFP4", 2025; its one fp32 scale per tensor is left out). What mixes formats is named by the mean: "4.85-bit".
+
+Stored weights, by the layout of a block. q4_0 … q8_0 as in llama.cpp (ggml-common.h): an fp16 scale; q4_k and q5_k have
+two, and 12 bytes of 6-bit scales and minima, q6_k 16 scales of 8 bits. int4-g32: groups of 32 with scale and zero in
+bf16 (gpt-fast, quantize.py). int4-g128: groups of 128 with an fp16 scale and a 4-bit zero (AWQ, Lin et al. 2023; GPTQ,
+Frantar et al. 2022, whose order of columns is left out). nf4: an 8-bit scale for 64 numbers, an fp32 scale for 256 of
+those (Dettmers et al., QLoRA, 2023, section 3).
 
 Ranges: IEEE 754-2019 (fp64, fp32, fp16); NVIDIA A100 Architecture whitepaper, 2020 (tf32: the exponent of fp32, the
 fraction of fp16; bf16); OCP 8-bit Floating Point Specification v1.0, 2023 (fp8); the MX specification (6 and 4 bits).
 """
 
 import math
+import re
 from dataclasses import dataclass
 
 from course_lib.accounting import units
@@ -29,6 +36,14 @@ _FORMATS = {
     "mxfp6": (32 * 6 + 8, 32),
     "mxfp4": (32 * 4 + 8, 32),
     "nvfp4": (16 * 4 + 8, 16),
+    "q8_0": (8 * 34, 32),
+    "q6_k": (8 * 210, 256),
+    "q5_k": (8 * 176, 256),
+    "q4_k": (8 * 144, 256),
+    "q4_0": (8 * 18, 32),
+    "nf4": (256 * (64 * 4 + 8) + 32, 256 * 64),
+    "int4-g32": (32 * 4 + 16 + 16, 32),
+    "int4-g128": (128 * 4 + 16 + 4, 128),
     "int64": (64, 1),
     "int32": (32, 1),
     "int16": (16, 1),
@@ -81,7 +96,8 @@ def names() -> tuple[str, ...]:
 
 
 def normalise(dtype, name: str = "dtype") -> str:
-    """The course's name of a format: "float32" → "fp32", "half" → "fp16", `torch.bfloat16` → "bf16".
+    """The course's name of a format: "float32" → "fp32", "half" → "fp16", `torch.bfloat16` → "bf16"; a mean of so many
+    bits a number is "4.85-bit".
 
     Objects of torch and numpy are read by their name; neither library is imported. ValueError, with the nearest known
     name, for anything else.
@@ -91,12 +107,22 @@ def normalise(dtype, name: str = "dtype") -> str:
     for candidate in (text, text.replace("_", "-")):
         if candidate in _FORMATS:
             return candidate
+    if _mean_bits(text):
+        return text
     return _ALIASES[text] if text in _ALIASES else units.choice(text, name, _FORMATS)
+
+
+def _mean_bits(name: str) -> tuple[int, int] | None:
+    """So many bits in so many numbers, (485, 100) for "4.85-bit"; None for what is no such name."""
+    found = re.fullmatch(r"(\d+)\.?(\d*)-bit", name)
+    bits, numbers = (int(found[1] + found[2]), 10 ** len(found[2])) if found else (0, 1)
+    return (bits, numbers) if 0 < bits <= 64 * numbers else None
 
 
 def bytes_per_element(dtype):
     """Bytes that one number takes, exact: an int where whole (bf16: 2), else a Fraction (int4: 1/2, mxfp8: 33/32)."""
-    bits, elements = _FORMATS[normalise(dtype)]
+    name = normalise(dtype)
+    bits, elements = _FORMATS.get(name) or _mean_bits(name)
     if bits % (8 * elements) == 0:
         return bits // (8 * elements)
     from fractions import Fraction  # costs an import that most callers never need
@@ -111,7 +137,10 @@ def nbytes(elements, dtype) -> int:
 
 def stored(elements: Quantity, dtype) -> Quantity:
     """`nbytes` of a number of elements that carries its derivation."""
-    bits, block = _FORMATS[normalise(dtype)]
+    name = normalise(dtype)
+    bits, block = _FORMATS.get(name) or _mean_bits(name)
+    if name not in _FORMATS:  # a mean has no blocks
+        return ceil(bits * elements, 8 * block)
     common = math.gcd(bits, 8)
     return ceil(bits // common * ceil(elements, block), 8 // common)
 
@@ -181,6 +210,8 @@ def rounded(value, dtype) -> float:
 
 
 def _floating(name: str) -> tuple[int, int, int, int, bool]:
+    if name not in _FLOATS and not name.removeprefix("int").isdigit():
+        raise ValueError(f"dtype={name!r} says how numbers are stored; range and rounding are those of their scales.")
     if name not in _FLOATS:
         bound = 2 ** (_FORMATS[name][0] - 1)
         raise ValueError(

@@ -156,6 +156,11 @@ def smallest(*values) -> Quantity:
     return Quantity(min(map(_value, values)), "min", tuple(map(of, values)))
 
 
+def nearest(value) -> Quantity:
+    """The nearest whole number, of what is only whole in the mean."""
+    return Quantity(round(_value(value)), "round", (of(value),))
+
+
 def root(value) -> Quantity:
     """The square root, as a float."""
     return Quantity(sqrt(_value(value)), "√", (of(value),))
@@ -258,7 +263,7 @@ def _factor(quantity, leaf) -> str:
         return leaf(quantity)
     if op == "number":
         return _digits(quantity.value)
-    if op in ("max", "min"):
+    if op in ("max", "min", "round"):
         return f"{op}({', '.join(formula(arg, leaf) for arg in args)})"
     if op == "ceil":
         return f"⌈{_quotient(quantity, leaf)}⌉"

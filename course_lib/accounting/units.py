@@ -54,6 +54,20 @@ def count(value, name: str, minimum: int = 1) -> int:
     return whole
 
 
+def pair(value, name: str, minimum: int = 1) -> tuple[int, int]:
+    """`value`, an int or a pair, as (height, width)."""
+    both = value if isinstance(value, (tuple, list)) else (value, value)
+    if len(both) != 2:
+        raise ValueError(f"{name}={value!r} must be an int or a pair (height, width).")
+    return count(both[0], name, minimum), count(both[1], name, minimum)
+
+
+def image_size(value):
+    """`value`, checked: a side in pixels stays an int, a pair is (height, width)."""
+    both = pair(value, "image")
+    return both if isinstance(value, (tuple, list)) else both[0]
+
+
 def flag(value, name: str) -> bool:
     """`value` if it is True or False, else ValueError naming `name` and the value."""
     if not isinstance(value, bool):

@@ -3,10 +3,12 @@
     r = experiments.run("same_flops")     # predict, measure, table
     r.compare()                           # predicted, measured here, recorded, ratio
     experiments.load("same_flops")        # a recorded device; needs no torch
+    experiments.published.names()         # what others measured, beside what `accounting` predicts
 
 Storey above `accounting`; torch is imported inside functions only.
 """
 
+from course_lib.experiments import published as published
 from course_lib.experiments.recordings.loading import load, recorded
 from course_lib.experiments.recordings.side_by_side import SideBySide
 from course_lib.experiments.running.errors import Unavailable

@@ -6,27 +6,10 @@ from collections.abc import Mapping, Sequence
 from course_lib.figures import style
 from course_lib.figures.figure import Figure, draw
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
 
-KEY = "open circle: predicted; filled: measured on {device}, {date}"
-DISTURBED = "Disturbed run: {title}"  # other programs used the processor: the finding may be theirs
-KEY_ALONE = "measured on {device}, {date}"
-# Which values a case has -> what stands beside its marks, and the sentence of the text alternative.
-BESIDE = {
-    ("measured",): "{measured}",
-    ("recorded",): "{recorded}",
-    ("predicted", "measured"): "{measured} (predicted {predicted})",
-    ("predicted", "recorded"): "{recorded} (predicted {predicted})",
-    ("measured", "recorded"): "{measured} (recorded {recorded})",
-    ("predicted", "measured", "recorded"): "{measured} (predicted {predicted}, recorded {recorded})",
-}
-SENTENCES = {
-    ("measured",): "{case}: measured {measured}, nothing predicted.",
-    ("recorded",): "{case}: recorded {recorded}, nothing predicted.",
-    ("predicted", "measured"): "{case}: predicted {predicted}, measured {measured}.",
-    ("predicted", "recorded"): "{case}: predicted {predicted}, recorded {recorded}.",
-    ("measured", "recorded"): "{case}: measured {measured}, recorded {recorded}, nothing predicted.",
-    ("predicted", "measured", "recorded"): ("{case}: predicted {predicted}, measured {measured}, recorded {recorded}."),
-}
+say = words(__file__)
+
 MOST_PLACES = 12  # on x that can be ticks themselves
 CLEAR = 0.06  # of the picture: the distance at which a line's end is by itself
 
@@ -36,12 +19,10 @@ def values_of(row: Mapping) -> dict[str, float]:
     return {kind: row[kind] for kind in style.COLOURS if row.get(kind) is not None}
 
 
-def written(forms: Mapping, row: Mapping, unit: str) -> str:
-    """The values of a row in one of the `forms` above."""
-    there = values_of(row)
-    return forms[tuple(there)].format(
-        case=row["case"], **{kind: quantity(value, unit) for kind, value in there.items()}
-    )
+def written(form: str, row: Mapping, unit: str) -> str:
+    """The values of a row in words: `beside` its marks, or one of the `sentences` of the text alternative."""
+    there = {kind: quantity(value, unit) for kind, value in values_of(row).items()}
+    return say(form, "-".join(there), case=row["case"], **there)
 
 
 def rows_of(result) -> list[dict]:
@@ -59,18 +40,18 @@ def rows_of(result) -> list[dict]:
 
 def in_words(result) -> str:
     """Every case with its values, one sentence each."""
-    return " ".join(written(SENTENCES, row, result.unit) for row in rows_of(result))
+    return " ".join(written("sentences", row, result.unit) for row in rows_of(result))
 
 
 def key(result) -> str:
     """What the marks mean, and where and when the result was measured."""
     told = any(value is not None for value in result.prediction.values())
-    return (KEY if told else KEY_ALONE).format(device=result.device["name"], date=result.provenance["date"])
+    return say("key", "told" if told else "alone", device=result.device["name"], date=result.provenance["date"])
 
 
 def titled(result, title: str) -> str:
     """The title, marked where other programs used the processor during the run; that changes times, but no bytes."""
-    return DISTURBED.format(title=title) if result.disturbed and result.unit != "B" else title
+    return say("disturbed", title=title) if result.disturbed and result.unit != "B" else title
 
 
 def dots(result, title: str, axis: str, log: bool = True) -> Figure:
@@ -100,7 +81,7 @@ def dot_rows(
                 axes.plot(spread, [y, y], "-", color=style.MEASURED, alpha=0.45, linewidth=width, marker="", zorder=2)
             for kind, value in there.items():
                 axes.plot(value, y, **style.mark(kind), zorder=3 if kind == "predicted" else 4)
-            labels.append((max(*there.values(), *spread), y, written(BESIDE, row, unit)))
+            labels.append((max(*there.values(), *spread), y, written("beside", row, unit)))
         axes.set_xscale("log" if log else "linear")
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_yticks(range(len(rows)), [row["case"] for row in rows])

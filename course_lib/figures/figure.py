@@ -24,8 +24,9 @@ from course_lib.figures import style
 from course_lib.figures.labels import Point, label_beside, label_points, make_room
 from course_lib.figures.tabular import paragraph
 from course_lib.figures.ticks import set_ticks
+from course_lib.words import words
 
-LABEL, LOGARITHMIC = "{label} ({unit})", "{label}, logarithmic"
+say = words(__file__)
 
 # JupyterLab's dark theme turns a figure around: paper becomes dark, ink light, and hues come back to what they were.
 _DARK = '<style>[data-jp-theme-light="false"] img.course-figure{filter:invert(1) hue-rotate(180deg)}</style>'
@@ -51,7 +52,7 @@ class Figure:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         if not self.png:
-            return {"text/plain": f"matplotlib is not installed, so there is no picture, only its words.\n{self}"}
+            return {"text/plain": say("no-picture", words=self)}
         return {"text/html": image(self.png, self.alt, self.pixels), "text/plain": str(self)}
 
 
@@ -137,9 +138,9 @@ def _finish(axes, x, y, ticks: Sequence[float], points: Sequence[Point], labels:
     canvas = axes.figure
     for name, axis in (("x", x), ("y", y)):
         if axis:
-            label = LABEL.format(label=axis[0], unit=axis[1]) if axis[1] else axis[0]
+            label = say("label", label=axis[0], unit=axis[1]) if axis[1] else axis[0]
             log = getattr(axes, f"get_{name}scale")() == "log"
-            getattr(axes, f"set_{name}label")(LOGARITHMIC.format(label=label) if log else label)
+            getattr(axes, f"set_{name}label")(say("logarithmic", label=label) if log else label)
     layout = canvas.get_layout_engine()
 
     def fix_ticks():

@@ -54,12 +54,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Points:
-    """Points with a name each, "" for none; `strong` ones are large diamonds, the others hollow circles."""
+    """Points with a name each, "" for none; `strong` ones are large diamonds, the others hollow circles.
+
+    texts: what pointing at each of them says; by default its name and values.
+    """
 
     x: Sequence[float]
     y: Sequence[float]
     labels: Sequence[str]
     strong: bool = False
+    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ class Figure:
         if isinstance(mark, Stack):
             return kind | {"parts": [self._part_spec(*part) for part in mark.parts.items()]}
         fields = {name: _short(value) for name, value in vars(mark).items()}
-        if isinstance(mark, Points):
+        if isinstance(mark, Points) and not mark.texts:
             fields["texts"] = [
                 f"{label}: {units.format_si(x, self.x.unit)}, {units.format_si(y, self.y.unit)}"
                 for x, y, label in zip(mark.x, mark.y, mark.labels, strict=True)
@@ -160,6 +164,8 @@ def _check(mark: Mark, figure: "Figure") -> None:
         raise ValueError(f"a mark {shown} has {len(x)} x and {len(y)} y")
     if isinstance(mark, Points) and len(mark.labels) != len(x):
         raise ValueError(f"points {shown} need one label each")
+    if isinstance(mark, Points) and mark.texts and len(mark.texts) != len(x):
+        raise ValueError(f"points {shown} need one text each, or none")
     if isinstance(mark, Points) and not (_on(figure.x, x) and _on(figure.y, y)):
         raise ValueError(f"a point {shown} lies off the axes, where nobody would see it: {mark!r}")
     columns = [mark.y] if isinstance(mark, Bars) else mark.parts.values() if isinstance(mark, Stack) else []

@@ -25,9 +25,7 @@ from course_lib.grading.sandbox.engine import Answered, Engine, Job
 from course_lib.grading.seeds import exercise_seed
 from course_lib.grading.sentences import say
 from course_lib.teaching import checks
-
-HIDDEN = 8
-"""Hidden inputs that are drawn for each group of each check."""
+from course_lib.teaching.checks.check_form import HIDDEN
 
 
 @dataclass

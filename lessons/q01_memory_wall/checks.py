@@ -43,7 +43,7 @@ def _checkpoint_swapped(params, bytes_per_parameter, rates):
 def _draw_checkpoint(rng):
     rates = [rng.randrange(1, 9) * 1e9, rng.randrange(12, 60) * 1e9, rng.randrange(300, 3000) * 1e9]
     rng.shuffle(rates)
-    return rng.randrange(1, 400) * 10**9, rng.choice([2, 4]), rates
+    return rng.randrange(1, 400) * 10**9, rng.choice([1, 2, 4]), rates
 
 
 # ---- q01.knees -----------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def _longest_all_levels(caches, arrays, bytes_per_number):
 def _draw_knees(rng):
     cores = rng.choice([2, 4, 6, 8, 10])
     l1, l2, l3 = rng.choice([32, 48]), rng.choice([256, 512, 1024, 1280, 2048]), 1024 * rng.choice([8, 16, 20, 32, 64])
-    return [[l1, cores], [l2, cores], [l3, 1]], rng.choice([3, 7]), rng.choice([2, 4, 8])
+    return [[l1, cores], [l2, cores], [l3, 1]], rng.choice([2, 3, 5, 7]), rng.choice([2, 4, 8])
 
 
 # ---- q01.sectors ---------------------------------------------------------------------------------
@@ -159,8 +159,9 @@ def _gain_reading_unharmed(bytes_per_number, line, tile):
 
 def _draw_transpose(rng):
     size, line = rng.choice([1, 2, 4]), rng.choice([64, 128])
-    whole = line // size  # numbers of a line; a smaller tile, so that its size matters
-    return size, line, rng.choice([tile for tile in (2, 4, 8, 16) if tile < whole])
+    if rng.random() < 0.25:  # a tile of one line, or of several
+        return size, line, line // size * rng.choice([1, 2, 3])
+    return size, line, rng.choice([2, 4, 8, 12])
 
 
 # ---- q01.report ----------------------------------------------------------------------------------
@@ -202,9 +203,10 @@ def _report_four_arrays_fit(numbers, bytes_per_number, seconds, cache_bytes):
 
 
 def _draw_report(rng):
-    """The cache holds two of the arrays and not three."""
+    """Mostly the cache holds two of the arrays and not three; else it holds all three, now and then exactly."""
     numbers, size = rng.randrange(100_000, 9_000_000), rng.choice([2, 4, 8])
-    cache = int(numbers * size * rng.uniform(2.1, 2.9))
+    arrays = rng.uniform(2.1, 2.9) if rng.random() < 0.75 else rng.choice([3, rng.uniform(3.1, 3.9)])
+    cache = int(numbers * size * arrays)
     return numbers, size, 3 * numbers * size / (rng.randrange(20, 300) * 1e9), cache
 
 
@@ -296,6 +298,8 @@ CHECKS = [
             (4_000_000, 4, 1e-3, 20 * 2**20),
             (100_000, 2, 4e-6, 2**20),
             (1_048_576, 4, 1e-4, 12 * 2**20),
+            (2_000_000, 4, 1e-3, 20 * 2**20),
+            (2_000_000, 4, 2e-4, 32 * 2**20),
         ],
         generate=_draw_report,
         reference=_report,

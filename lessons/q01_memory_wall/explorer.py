@@ -6,7 +6,7 @@ from course_lib.accounting import hardware, models, precision, units
 from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.words import words
+from course_lib.words import words
 
 say = words(__file__)
 MODELS = ("gpt2", "llama3-8b", "llama3-70b", "mixtral-8x7b")

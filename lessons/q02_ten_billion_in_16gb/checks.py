@@ -48,13 +48,13 @@ def _bytes_one_scale(weight_bits, grad_bits, master_bits, moments, moment_bits):
 
 
 def _draw_bytes(rng, group):
-    """A master weight of neither 0 nor 32 bits and at least two moments, so that what is forgotten or assumed shows."""
+    """Mostly a master weight of neither 0 nor 32 bits and several moments: what is forgotten or assumed shows."""
     moment_bits = 8 if group == _NARROW else rng.choice([16, 32])
     return (
         rng.choice([16, 32]),
         rng.choice([8, 16, 24, 32]),
-        rng.choice([8, 16, 24]),
-        rng.choice([2, 3, 4]),
+        rng.choice([0, 8, 8, 16, 16, 24, 24, 32]),
+        rng.choice([1, 2, 2, 3]),
         moment_bits,
     )
 
@@ -210,8 +210,9 @@ CHECKS = [
                 (32, 32, 0, 1, 32),
                 (16, 16, 0, 2, 16),
                 (16, 16, 16, 2, 32),
+                (16, 32, 32, 2, 32),
             ],
-            _NARROW: [(16, 16, 32, 2, 8), (16, 16, 0, 2, 8)],
+            _NARROW: [(16, 16, 32, 2, 8), (16, 16, 0, 2, 8), (16, 32, 16, 1, 8)],
         },
         generate=_draw_bytes,
         reference=_bytes,

@@ -91,7 +91,8 @@ def _draw_ledger(rng):
     mlp[6][0] = rng.choice(["relu", "exp"])
     join = [["scale", ["y"], "x2"]]
     sizes = _attention_sizes(x, scores) | {f"{name}2": size * x // 1000 for name, size in _GATED_SIZES.items()}
-    return _ATTENTION + join + mlp, sizes, rng.choice([2, 4])
+    last = [["exp", ["y2"], "e2"]] if rng.random() < 0.5 else []
+    return _ATTENTION + join + mlp + last, sizes | {"e2": sizes["y2"]}, rng.choice([2, 4])
 
 
 # ---- q03.largest-batch ---------------------------------------------------------------------------
@@ -241,7 +242,12 @@ def _every_no_ceiling(layers, checkpoint, block):
 
 
 def _draw_every(rng):
-    """Sizes for which no wrong answer is right: several k are best, and the smallest is not beside the formula."""
+    """Mostly sizes for which no wrong answer is right: several k are best, and the smallest is not beside the formula.
+    Now and then a single block, or the whole network, is best.
+    """
+    if rng.random() < 0.2:
+        layers, size, many = rng.randrange(20, 60), rng.randrange(2, 60), rng.randrange(4000, 9000)
+        return (layers, size, size * many) if rng.random() < 0.5 else (layers, size * many, size)
     wrong = (_every_last, _every_neighbours, _every_root, _every_formula, _every_formula_down)
     wrong += (_every_one, _every_inputs_only, _every_upside_down, _every_no_ceiling)
     while True:
@@ -325,6 +331,7 @@ CHECKS = [
                 4,
             ),
             (_GATED, _GATED_SIZES, 2),
+            ([*_GATED[:6], ["softmax", ["down"], "p"]], _GATED_SIZES | {"p": 700}, 4),
             (
                 [["linear", ["a"], "b"], ["gelu", ["b"], "c"], ["scale", ["c"], "e"], ["add", ["e", "a"], "f"]],
                 {"a": 10, "b": 20, "c": 40, "e": 80, "f": 160},
@@ -353,6 +360,7 @@ CHECKS = [
             (80 * 10**9, 1_557_611_200, 48, 1600, 25, 1024, 50257),
             (16 * 10**9, 1_557_611_200, 48, 1600, 25, 1024, 50257),
             (16 * 10**9, 1_557_611_200, 48, 1600, 25, 128, 50257),
+            (40 * 10**9, 334_757_888, 24, 1024, 16, 512, 32000),
         ],
         generate=_draw_batch,
         reference=_batch,
@@ -391,6 +399,7 @@ CHECKS = [
             (80, 64, 8, 128, 1, [17, 33, 500], 16),
             (2, 4, 2, 64, 2, [5, 5, 5], 16),
             (2, 4, 2, 64, 2, [16, 32], 16),
+            (2, 4, 2, 64, 2, [40, 70], 32),
         ],
         generate=_draw_kv,
         reference=_kv,

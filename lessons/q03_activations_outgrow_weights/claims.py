@@ -80,11 +80,12 @@ def s003_04() -> Verdict:
     """How much of a decode step's time the cache takes, on an H100 by its data sheet."""
     model, steps = models.load("llama2-7b"), []
     bandwidth = hardware.load("h100-sxm").memory_bandwidth
+    weights = 2 * int(model.parameters())
     for batch, context in ((1, 512), (32, 2048)):
         step = inference.decode_step(model, batch=batch, context=context, device="h100-sxm")
         share = step.kv_bytes / bandwidth / step.seconds
-        steps.append({"cache": _gb(step.kv_bytes), "weights": _gb(step.weight_bytes), "share": share})
-    each, weights = int(memory.kv_cache(model, batch=1, tokens=1)), 2 * int(model.parameters())
+        steps.append({"cache": _gb(step.kv_bytes), "weights": _gb(weights), "share": share})
+    each = int(memory.kv_cache(model, batch=1, tokens=1))
     few, many = (step["share"] > 0.5 for step in steps)
     ruling = "holds" if few and many else "holds-if" if many else "fails"
     return Verdict(ruling, few=steps[0], many=steps[1], equal=weights // each + 1)

@@ -11,7 +11,7 @@ from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.words import words
+from course_lib.words import words
 
 say = words(__file__)
 MODELS = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "tinyllama-1.1b", "llama2-7b", "llama3-8b")
@@ -85,6 +85,7 @@ def view(model, device, attention, recompute, precision, batch, seq) -> View:
     weights = int(chosen.parameters()) * _WIDTH[precision]
     capacity = target.memory_capacity
     phase = next(name for name, found in phases.items() if highest in found)
+    moment = "loss" if (phase, highest) == ("backward", phases["backward"][0]) else phase
     values = {
         "model": model,
         "highest": units.format_bytes(highest),
@@ -93,20 +94,19 @@ def view(model, device, attention, recompute, precision, batch, seq) -> View:
         "risen": units.format_bytes(phases["forward"][-1] - floor),
         "device": target.name,
         "capacity": units.format_bytes(capacity),
-        "phase": say("moments", "loss" if (phase, highest) == ("backward", phases["backward"][0]) else phase),
         "share": markup.number(highest / capacity),
     }
     top = 1.15 * max(highest, capacity if capacity < 2 * highest else 0)
     figure = Figure(
-        title=say("title", "fits" if highest <= capacity else "too-much", **values),
-        description=say("description", **values),
+        title=say("title", "fits" if highest <= capacity else "too-much", moment, **values),
+        description=" ".join((say("start", **values), say("highest", moment, **values), say("has", **values))),
         x=Axis(say("axes", "x"), "", 0, len(line) - 1),
         y=Axis(say("axes", "y"), "B", 0, top),
         marks=tuple(_marks(phases, line, capacity, top, values)),
     )
     readout = {
         "highest": values["highest"],
-        "where": values["phase"],
+        "where": say("moments", moment),
         "floor": values["floor"],
         "kept": values["kept"],
         "weights": f"×{markup.number(kept / weights)}",

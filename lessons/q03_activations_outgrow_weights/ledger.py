@@ -15,9 +15,8 @@ from course_lib.accounting import units
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.bench import Bench
 from course_lib.units.q03_activations_outgrow_weights.experiments import saved_tensors
+from course_lib.units.q03_activations_outgrow_weights.experiments.saved_tensors import say
 
-WEIGHT = "a weight"
-AGAIN = "kept already by {first}"
 SHORT = {"scaled_dot_product_attention": "sdpa"}
 
 
@@ -47,7 +46,9 @@ class Ledger:
         return sum(entry.nbytes for entry in self.entries)
 
     def __str__(self):
-        return "\n".join([*map(str, self.entries), f"{'total':29} {f'{units.format_exact(self.total)} B':>24}"])
+        return "\n".join(
+            [*map(str, self.entries), f"{say('kept', 'total'):29} {f'{units.format_exact(self.total)} B':>24}"]
+        )
 
     __repr__ = __str__
 
@@ -55,7 +56,7 @@ class Ledger:
 def of(forward: Callable[[], object], weights: Iterable = ()) -> Ledger:
     """What autograd keeps while `forward()` runs; storages of `weights` add nothing."""
     torch = _bench().torch
-    owner = {weight.untyped_storage().data_ptr(): WEIGHT for weight in weights}
+    owner = {weight.untyped_storage().data_ptr(): say("kept", "weight") for weight in weights}
     entries, alive = [], []  # alive: so that no storage is freed and another takes its address
 
     class Calls(torch.overrides.TorchFunctionMode):
@@ -73,7 +74,7 @@ def of(forward: Callable[[], object], weights: Iterable = ()) -> Ledger:
         name = SHORT.get(calls.name, calls.name)  # read first: the next line is a torch function too
         storage = tensor.untyped_storage()
         why = owner.get(storage.data_ptr(), "")
-        owner.setdefault(storage.data_ptr(), AGAIN.format(first=name))
+        owner.setdefault(storage.data_ptr(), say("kept", "again", first=name))
         entries.append(Entry(name, tuple(tensor.shape), 0 if why else storage.nbytes(), why))
         alive.append(tensor)
         return tensor

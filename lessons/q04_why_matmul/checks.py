@@ -3,7 +3,7 @@
 from fractions import Fraction
 from math import ceil, exp, sqrt
 
-from course_lib.teaching.checks.check import EXACT, Check
+from course_lib.teaching.checks.check import EXACT, Check, Close
 
 # ---- q04.tile-intensity --------------------------------------------------------------------------
 
@@ -382,6 +382,7 @@ CHECKS = [
         ],
         generate=_draw_attention,
         reference=_attention,
+        same=Close(rel=1e-4, abs=1e-5),
         wrong={
             "unscaled": lambda q, k, v: _attend(q, k, v, divisor=lambda width: 1),
             "divided by the width": lambda q, k, v: _attend(q, k, v, divisor=lambda width: width),

@@ -6,7 +6,7 @@ from course_lib.figures.plots import Axis, Figure, Line, Points
 from course_lib.teaching import markup
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.words import words
+from course_lib.words import words
 
 say = words(__file__)
 MAX_ROWS = 8192

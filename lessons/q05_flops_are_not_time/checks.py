@@ -55,7 +55,8 @@ def _batch_rounded_down(layers, bytes_per_element, peak, bandwidth):
 
 def _batch_no_ceiling(layers, bytes_per_element, peak, bandwidth):
     ridge = Fraction(peak) / Fraction(bandwidth) * bytes_per_element
-    return [ceil(ridge * k * n / (2 * k * n - ridge * (k + n))) for k, n in layers]
+    rooms = [2 * k * n - ridge * (k + n) for k, n in layers]
+    return [ceil(ridge * k * n / room) if room else None for (k, n), room in zip(layers, rooms, strict=True)]
 
 
 def _batch_minus_one(layers, bytes_per_element, peak, bandwidth):
@@ -69,17 +70,25 @@ def _batch_no_output(layers, bytes_per_element, peak, bandwidth):
 
 
 def _draw_smallest_batch(rng):
-    """A device, two wide layers and one that never gets there; never a draw whose answer hangs on rounding."""
+    """A device, wide layers, one that needs more than 5,000 rows and one that never gets there; never a draw whose
+    answer hangs on rounding. Now and then a ridge point that gives a whole number of rows, and never by a hair.
+    """
+    if rng.random() < 0.25:
+        ridge, bandwidth, size = rng.randrange(20, 400), rng.randrange(500, 5000) * 1e9, rng.choice([2, 4])
+        side = ridge * size
+        return [[2 * side, 2 * side], [side, side], [16 * side, 8 * side]], size, ridge * bandwidth, bandwidth
     while True:
         peak, bandwidth = rng.randrange(50, 2500) * 1e12, rng.randrange(500, 8000) * 1e9
         size = rng.choice([2, 4])
-        layers = [[side, side * rng.choice([1, 2, 4])] for side in rng.sample([32, 4096, 8192, 12288], k=3)]
-        exact = [_rows(k, n, size, peak, bandwidth) for k, n in layers]
+        side = peak / bandwidth * size
+        narrow = round(side + side**2 / (2 * rng.randrange(6000, 20_000)))
+        layers = [[width, width * rng.choice([1, 2, 4])] for width in rng.sample([32, 4096, 8192, 12288], k=3)]
+        exact = [_rows(k, n, size, peak, bandwidth) for k, n in [*layers, [narrow, narrow]]]
         reached = [float(rows) for rows in exact if rows is not None]
-        if len(reached) == 2 and all(0.01 < rows % 1 < 0.99 and 20 < rows < 20_000 for rows in reached):
-            drawn = layers, size, peak, bandwidth
-            if _batch_no_output(*drawn) != _smallest_batch(*drawn):  # few rows have hardly any output
-                return drawn
+        if len(reached) == 3 and all(0.01 < rows % 1 < 0.99 and 20 < rows < 50_000 for rows in reached):
+            drawn = [*layers, [narrow, narrow]], size, peak, bandwidth
+            if reached[-1] > 5000 and _batch_no_output(*drawn) != _smallest_batch(*drawn):
+                return drawn  # few rows have hardly any output
 
 
 # ---- q05.predict ---------------------------------------------------------------------------------
@@ -241,6 +250,8 @@ CHECKS = [
             ([[4096, 4096], [256, 256]], 2, 989e12, 3.35e12),
             ([[4096, 16384], [64, 4096], [12288, 12288]], 2, 312e12, 1.555e12),
             ([[1024, 1024], [16, 16]], 4, 19.5e12, 1.555e12),
+            ([[256, 256], [512, 512], [4096, 4096]], 2, 128e12, 1e12),
+            ([[600, 600], [8192, 8192]], 2, 989e12, 3.35e12),
         ],
         generate=_draw_smallest_batch,
         reference=_smallest_batch,

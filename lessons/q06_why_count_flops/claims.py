@@ -81,11 +81,10 @@ def s003_35() -> Verdict:
     Gated MLPs have three matrices, so models are compared by weights: a factor of 4 with two matrices is 8·d².
     """
     balance = {factor: 2 * flops.matmul(1, D, factor * D) / (2 * factor * D * D) for factor in (1, 2, 4, 8)}
-    dense = [model for model in map(models.load, models.names()) if isinstance(model, models.Transformer)]
     used = {
         model.name: (3 if model.gated_mlp else 2) * model.mlp_width / model.d_model
-        for model in dense
-        if model.experts == 1
+        for model in map(models.load, models.names())
+        if model.decodes and getattr(model, "experts", None) == 1
     }
     fours = sum(_near(weights, 8) for weights in used.values())
     stands_out = all(balance[4] < ratio for factor, ratio in balance.items() if factor != 4)

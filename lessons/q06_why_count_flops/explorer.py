@@ -11,7 +11,7 @@ from course_lib.accounting import models as _models
 from course_lib.figures.plots import Axis, Figure, Label, Line
 from course_lib.teaching.explore.controls import Choice, Flag, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.words import words
+from course_lib.words import words
 
 say = words(__file__)
 MAX_TOKENS = 1_048_576

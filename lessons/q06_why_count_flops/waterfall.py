@@ -15,6 +15,9 @@ from course_lib.experiments.running.errors import Unavailable
 from course_lib.figures import charts, figure, style
 from course_lib.figures.tabular import quantity
 from course_lib.units.q06_why_count_flops.experiments.train_step_waterfall import CLASSES, LARGE
+from course_lib.words import words
+
+say = words(__file__)
 
 USED = "model FLOPs"
 LOST = {
@@ -26,9 +29,6 @@ LOST = {
     "optimizer": ("optimizer",),
     "between the operations": ("between the operations",),
 }
-TITLE = "The model uses {used} of the peak; the largest losses: {first}, {second}"
-USES, LOSES, BESIDE = "The model's FLOPs: {share}.", "Lost, {kind}: {share}.", "{share} (recorded {recorded})"
-NOTE = "{batch}: measured on {device}, {date}"
 
 
 def shares(result, batch: str = LARGE) -> dict[str, float]:
@@ -68,15 +68,15 @@ def draw(result, batch: str = LARGE, beside=None) -> figure.Figure:
     parts, others = shares(result, batch), shares(beside, batch) if beside is not None else {}
     lost = {kind: share for kind, share in parts.items() if kind != USED}
     first, second, *_ = sorted(lost, key=lost.__getitem__, reverse=True)
-    words = {
-        kind: BESIDE.format(share=quantity(share, "%"), recorded=quantity(others[kind], "%"))
+    shown = {
+        kind: say("beside", share=quantity(share, "%"), recorded=quantity(others[kind], "%"))
         if kind in others
         else quantity(share, "%")
         for kind, share in parts.items()
     }
-    title = charts.titled(result, TITLE.format(used=quantity(parts[USED], "%"), first=first, second=second))
-    told = [LOSES.format(kind=kind, share=words[kind]) for kind in lost]
-    rows = ["the peak", *lost, USED]
+    title = charts.titled(result, say("title", used=quantity(parts[USED], "%"), first=first, second=second))
+    told = [say("loses", kind=kind, share=shown[kind]) for kind in lost]
+    rows = [say("peak"), *lost, USED]
 
     def paint(axes):
         left, labels, line = 100.0, [(100.0, 0, quantity(100.0, "%"))], style.size().line
@@ -84,11 +84,11 @@ def draw(result, batch: str = LARGE, beside=None) -> figure.Figure:
         axes.barh(0, 100, height=0.6, **whole)
         for y, (kind, share) in enumerate(lost.items(), 1):
             axes.barh(y, -share, left=left, height=0.6, color=style.FAINT)
-            labels.append((max(left, left - share), y, words[kind]))
+            labels.append((max(left, left - share), y, shown[kind]))
             left -= share
             axes.plot([left, left], [y, y + 1], ":", color=style.FAINT, marker="", linewidth=line)
         axes.barh(len(rows) - 1, parts[USED], height=0.6, color=style.MEASURED)
-        labels.append((parts[USED], len(rows) - 1, words[USED]))
+        labels.append((parts[USED], len(rows) - 1, shown[USED]))
         axes.set_yticks(range(len(rows)), rows)
         axes.set_xlim(0, 100)
         axes.invert_yaxis()
@@ -97,11 +97,11 @@ def draw(result, batch: str = LARGE, beside=None) -> figure.Figure:
 
     return figure.draw(
         title,
-        f"{title}. {' '.join([USES.format(share=words[USED]), *told])}",
+        f"{title}. {' '.join([say('uses', share=shown[USED]), *told])}",
         paint,
-        x=("share of the peak", "%"),
+        x=(say("axis"), "%"),
         y=None,
-        note=NOTE.format(batch=batch, device=result.device["name"], date=result.provenance["date"]),
+        note=say("key", batch=batch, device=result.device["name"], date=result.provenance["date"]),
         height=4.6,
         ticks=range(0, 101, 20),
         labels="beside",

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from course_lib.teaching.checks.check import EXACT, Check
+from course_lib.teaching.checks.check import EXACT, Check, Close
 
 # ---- q07.causal ----------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ def _draw_half(rng):
         heads, groups = rng.choice([16, 32, 48]), rng.choice([2, 4, 8])
         d = 128 * heads
         layers, wide = rng.randrange(12, 90), d * 5 // 2 + 64 * rng.randrange(1, 60)
-        model = (layers, d, d // groups, wide, 3, rng.randrange(32_000, 200_000))
+        model = (layers, d, d // groups, wide, rng.choice([2, 3, 3]), rng.randrange(32_000, 200_000))
         if _token(*model) % (4 * layers * d):
             return model
 
@@ -256,11 +256,11 @@ def _arrays(rng, n, d):
 
 
 def _raise_scores(q, k, first=0):
-    """Set a column of q and of k so that the scores of the keys from `first` on lie some thousands above 0, and in every
+    """Set a column of q and of k so that the scores of the keys from `first` on lie some hundreds above 0, and in every
     other row below.
     """
-    q[:, 0] = [60 * (-1) ** row for row in range(len(q))]
-    k[first:, 0] = 60 + 0.01 * k[first:, 0].round()
+    q[:, 0] = [40 * (-1) ** row for row in range(len(q))]
+    k[first:, 0] = 40 + 0.01 * k[first:, 0].round()
     return q, k
 
 
@@ -387,6 +387,7 @@ CHECKS = [
         ],
         generate=_draw_online,
         reference=_online,
+        same=Close(rel=1e-4, abs=1e-5),
         wrong={
             "no rescaling": lambda pieces: _running(pieces, _no_factor, _no_factor),
             "inverted": lambda pieces: _running(pieces, _inverted_factor, _inverted_factor),
@@ -409,6 +410,7 @@ CHECKS = [
         ],
         generate=_draw_blocked,
         reference=_blocked,
+        same=Close(rel=1e-3, abs=1e-3),
         wrong={
             "not scaled": lambda q, k, v, block: {"result": _weights(q, k, power=0) @ v, "moved": _moved(q, block)},
             "scaled by d": lambda q, k, v, block: {"result": _weights(q, k, power=1) @ v, "moved": _moved(q, block)},

@@ -6,6 +6,9 @@ from math import log2
 from course_lib import experiments
 from course_lib.accounting import flops, hardware, models, roofline
 from course_lib.teaching.cards.verdict import Verdict
+from course_lib.words import words
+
+say = words(__file__)
 
 A100, H100 = "a100-40-sxm", "h100-sxm"
 EXPONENTIALS = 3.9e12  # a second on an H100 (Shah et al., "FlashAttention-3", arXiv:2407.08608, section 3.1)
@@ -166,7 +169,9 @@ def s003_18() -> Verdict:
     scores["large"] = 300 * scores["randn"]
     weights = {name: x.exp() / x.exp().sum() for name, x in scores.items()}
     finite = {name: bool(result.isfinite().all()) for name, result in weights.items()}
-    return Verdict(_ruling(*finite.values()), **{name: "yes" if right else "no" for name, right in finite.items()})
+    return Verdict(
+        _ruling(*finite.values()), **{name: say("finite", "yes" if right else "no") for name, right in finite.items()}
+    )
 
 
 def s003_19() -> Verdict:
@@ -174,7 +179,7 @@ def s003_19() -> Verdict:
 
     found = {"function": hasattr(torch, "softmax_"), "method": hasattr(torch.Tensor, "softmax_")}
     return Verdict(
-        _ruling(found["function"]), **{name: "exists" if there else "does not exist" for name, there in found.items()}
+        _ruling(found["function"]), **{name: say("there", "yes" if there else "no") for name, there in found.items()}
     )
 
 

@@ -7,7 +7,7 @@ from course_lib.accounting import flops, memory, models, precision, units
 from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.words import words
+from course_lib.words import words
 
 say = words(__file__)
 MODELS = ("gpt2", "gpt2-xl", "gpt3-175b", "llama2-7b", "llama3-8b", "llama3-70b", "llama3.1-405b")

@@ -6,7 +6,7 @@ from course_lib.accounting import flops, hardware, models, operations, roofline,
 from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.words import words
+from course_lib.words import words
 
 say = words(__file__)
 MODELS = ("resnet-50", "mobilenet-v2", "vit-b16", "vit-ti16")

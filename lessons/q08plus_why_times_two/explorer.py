@@ -4,7 +4,7 @@ from course_lib.accounting import economics, flops, hardware, models, units
 from course_lib.figures.plots import Axis, Bars, Figure, Line, Points
 from course_lib.teaching.explore.controls import Choice, Number
 from course_lib.teaching.explore.frame import View, build
-from course_lib.teaching.words import words
+from course_lib.words import words
 
 say = words(__file__)
 MODELS = ("resnet-18", "resnet-50", "vit-b16", "vit-l16")

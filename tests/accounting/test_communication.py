@@ -246,6 +246,41 @@ def test_ring_full_all_reduce(ranks):
     agrees(claimed(communication.all_reduce, ranks, 10, algorithm="ring-full"), net)
 
 
+def switched_all_reduce(buffers, multicast):
+    """(result of each rank, bytes that each sends, that each receives) where the switch adds up.
+
+    multicast (NVLink SHARP): rank i reads the sum of chunk i through the switch, and writes it to all through it.
+    Otherwise (InfiniBand SHARP) everything goes up to the switch, and the sum comes down to everyone.
+    """
+    n, length = len(buffers), len(buffers[0])
+    chunks = [padded_chunks(buffer, n) for buffer in buffers] if multicast else [[buffer] for buffer in buffers]
+    sent, received, result = [0] * n, [0] * n, [[] for _ in range(n)]
+    for index in range(len(chunks[0])):
+        summed = [0] * len(chunks[0][index])
+        for rank in range(n):
+            summed = added(summed, chunks[rank][index])
+            sent[rank] += len(summed)
+        if multicast:
+            received[index] += len(summed)
+            sent[index] += len(summed)
+        for rank in range(n):
+            received[rank] += len(summed)
+            result[rank] += summed
+    return [numbers[:length] for numbers in result], sent, received
+
+
+@pytest.mark.parametrize("ranks", RANKS[1:])
+@pytest.mark.parametrize("length", [1, 7, 48])
+@pytest.mark.parametrize("algorithm", ["nvls", "in-network"])
+def test_all_reduce_in_the_switch(ranks, length, algorithm):
+    buffers = random_buffers(ranks, length)
+    result, sent, received = switched_all_reduce(buffers, algorithm == "nvls")
+    assert result == [[sum(column) for column in zip(*buffers, strict=True)]] * ranks
+    claim = claimed(communication.all_reduce, ranks, length, algorithm=algorithm)
+    assert claim.bytes_per_rank == max(sent) == max(received)  # so that neither direction takes longer
+    assert claim.seconds == pytest.approx(2 * LATENCY + max(sent) / BANDWIDTH)  # to the switch, and from it
+
+
 @pytest.mark.parametrize("ranks", [*RANKS, 17, 31, 32, 33])
 @pytest.mark.parametrize("length", [1, 10])
 def test_tree_all_reduce(ranks, length):
@@ -339,6 +374,13 @@ def test_hierarchical_all_reduce(ranks_per_node, nodes):
     scatter = communication.reduce_scatter(nbytes=length, **fast)
     middle = communication.all_reduce(nbytes=length / g, ranks=nodes, bandwidth=1e5, latency=0.3)
     assert claim.seconds == pytest.approx(2 * scatter.seconds + middle.seconds)
+    # in small pieces at once: each resource works through its own share, or the first piece is on its way all the time
+    overlapped = communication.hierarchical_all_reduce(
+        nbytes=length, ranks_per_node=g, nodes=nodes, overlap=True, **links
+    )
+    shares = 2 * (scatter.bytes_per_rank / 4e5), middle.bytes_per_rank / 1e5, 0.2 * (g - 1) + 0.6 * (nodes - 1)
+    assert overlapped.seconds == pytest.approx(max(shares))
+    assert (overlapped.bytes_per_rank, overlapped.steps) == (claim.bytes_per_rank, claim.steps)
 
 
 # ---------------------------------------------------------------- properties
@@ -364,7 +406,7 @@ def test_a_tree_takes_no_more_steps_than_a_ring_and_sends_no_less(nbytes, ranks,
 @given(**SIZES)
 def test_no_all_reduce_beats_the_lower_bound_and_the_ring_meets_it(nbytes, ranks):
     """Some rank must send at least 2·(n − 1)/n of the buffer (Patarasuk and Yuan, JPDC 69, 2009)."""
-    for algorithm in ("ring", "tree", "ring-full"):
+    for algorithm in ("ring", "tree", "ring-full"):  # in a switch it can: see "nvls"
         claim = communication.all_reduce(nbytes=nbytes, ranks=ranks, bandwidth=1e9, algorithm=algorithm)
         assert claim.bytes_per_rank * ranks >= 2 * (ranks - 1) * nbytes
     ring = communication.all_reduce(nbytes=nbytes * ranks, ranks=ranks, bandwidth=1e9)
@@ -418,4 +460,8 @@ def test_bad_input_of_the_others():
     with pytest.raises(ValueError, match=r"network_bandwidth=50 looks like GB/s"):
         communication.hierarchical_all_reduce(
             nbytes=1e9, ranks_per_node=8, nodes=2, bandwidth=450e9, network_bandwidth=50
+        )
+    with pytest.raises(ValueError, match=r"overlap='yes' must be True or False"):
+        communication.hierarchical_all_reduce(
+            nbytes=1e9, ranks_per_node=8, nodes=2, bandwidth=450e9, network_bandwidth=50e9, overlap="yes"
         )

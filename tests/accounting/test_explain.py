@@ -24,7 +24,7 @@ from course_lib.accounting.explained import Explained
 from course_lib.accounting.hardware import multiprocessors
 from course_lib.accounting.layers import MLP, Attention, Block, Embedding, Head, Norm
 
-FUNCTIONS = {"ceil": math.ceil, "min": min, "max": max, "log2": math.log2, "sqrt": math.sqrt}
+FUNCTIONS = {"ceil": math.ceil, "min": min, "max": max, "log2": math.log2, "sqrt": math.sqrt, "round": round}
 
 
 def evaluate(text: str):
@@ -81,6 +81,12 @@ def breakdowns():
         )
         yield f"cache-{name}", lambda model=model: memory.kv_cache(model, batch=3, tokens=600, dtype="mxfp8")
         yield f"layers-{name}", lambda model=model: model.parameters()["layers"]
+    for name in ("gpt2", "gemma3-1b", "mixtral-8x7b"):
+        how = {"lora": {"rank": 4, "targets": ("q", "v")}}, {"frozen": 2}, {"documents": [3, 700, 700, 17]}
+        for options in how:
+            step = f"{next(iter(options))}-{name}"
+            yield step, lambda name=name, how=options: flops.training_step(name, 2, 710, causal=True, **how)
+    yield "fused", lambda: memory.activations("gpt2", 2, 65, precision="bf16", fused_loss=True)
     for name in ("gpt2", "llama3-8b", "qwen3-0.6b", "vit-b16"):
         for dropout in (0.0, 0.1):
             model = replace(models.load(name), dropout=dropout)
@@ -171,7 +177,7 @@ def results():
     levels = {"memory": 10**6, "l2": 10**7}
     yield "levels", roofline.place_by_level(flops=10**9, bytes=levels, device=h100, dtype="bf16")
     link = {"bandwidth": 25e9, "latency": 1e-6}
-    for algorithm in ("ring", "tree", "ring-full"):
+    for algorithm in ("ring", "tree", "ring-full", "in-network", "nvls"):
         yield (
             f"all-reduce-{algorithm}",
             communication.all_reduce(nbytes=10**9 + 1, ranks=6, algorithm=algorithm, **link),
@@ -182,15 +188,20 @@ def results():
             call = getattr(communication, collective)
             yield f"{collective}-{algorithm}", call(nbytes=12345, ranks=5, algorithm=algorithm, **link)
     yield "point-to-point", communication.point_to_point(nbytes=12345, **link)
-    yield (
-        "hierarchical",
-        communication.hierarchical_all_reduce(
-            nbytes=10**9, ranks_per_node=8, nodes=3, bandwidth=450e9, network_bandwidth=50e9, latency=1e-6
-        ),
-    )
+    hierarchy = {"nbytes": 10**9, "ranks_per_node": 8, "nodes": 3, "bandwidth": 450e9, "network_bandwidth": 50e9}
+    for overlap in (False, True):
+        name = f"hierarchical-{overlap}"
+        yield name, communication.hierarchical_all_reduce(**hierarchy, latency=1e-6, overlap=overlap)
     yield "decode", inference.decode_step(gpt2, batch=8, context=512, device=h100, devices=2, weight_dtype="int4")
     yield "decode-window", inference.decode_step("gemma3-1b", batch=8, context=5120, device=h100, kv_dtype="mxfp8")
     yield "decode-latent", inference.decode_step("deepseek-v3", batch=8, context=512, device=h100, devices=16)
+    yield (
+        "decode-touched",
+        inference.decode_step("mixtral-8x7b", batch=3, context=512, device=h100, devices=2, link=4e11),
+    )
+    for split in ("tensor", "layers"):
+        sent = {"link": 4e11, "link_latency": 3e-6, "split": split}
+        yield f"decode-{split}", inference.decode_step("phi-2", batch=3, context=512, device=h100, devices=4, **sent)
     yield "prefill", inference.prefill(gpt2, batch=8, tokens=512, device=h100, devices=2, mfu=0.4)
     for law in ("chinchilla", "besiroglu"):
         yield f"fit-{law}", economics.compute_optimal_fit(5.76e23, law)

@@ -2,7 +2,8 @@
 
 import random
 from dataclasses import replace
-from itertools import product
+from fractions import Fraction
+from itertools import combinations, product
 
 import pytest
 from hypothesis import given
@@ -73,12 +74,131 @@ def test_a_mixture_reads_all_experts_and_computes_with_the_active_ones():
     # a second expert of 480 and a router of 8·2 in each layer; one of them computes
     mixture = tiny(experts=2, active_experts=1)
     read, met = PARAMETERS + 2 * (480 + 16), PARAMETERS + 2 * 16
-    one, many = step(mixture, context=1), step(mixture, batch=100, context=1)
+    one, many = (step(mixture, batch=batch, context=1, reads="all") for batch in (1, 100))
     assert one.weight_bytes == 2 * read
     assert one.seconds == pytest.approx((2 * read + 32) * PS)
     assert many.seconds == pytest.approx((100 * 32 + 100 * met) * PS)
     assert any("mixture" in sentence for sentence in one.omitted)
     assert not any("mixture" in sentence for sentence in step().omitted)
+
+
+def mean_touched(experts, active, batch):
+    """Experts that at least one of `batch` tokens uses, in the mean over every choice that the router can make."""
+    choices = list(combinations(range(experts), active))
+    routings = product(choices, repeat=batch)
+    return Fraction(sum(len(set().union(*routing)) for routing in routings), len(choices) ** batch)
+
+
+@pytest.mark.parametrize(
+    ("experts", "active", "batch"), [(8, 2, 1), (8, 2, 2), (5, 2, 4), (4, 1, 5), (6, 5, 3), (3, 3, 2), (160, 1, 1)]
+)
+def test_a_batch_touches_as_many_experts_as_all_routings_do_in_the_mean(experts, active, batch):
+    mixture = tiny(experts=experts, active_experts=active)
+    result = step(mixture, batch=batch, context=1)
+    outside = PARAMETERS + 2 * (8 * experts - 480)
+    touched = mean_touched(experts, active, batch)
+    assert result.weight_bytes == 2 * (outside + 2 * round(480 * touched))
+    assert any("Uniform routing" in sentence for sentence in result.assumptions) == (active < experts)
+    assert not any("Uniform" in sentence for sentence in step().assumptions)
+
+
+def test_a_large_batch_touches_all_experts_and_memory_holds_them_all_the_time():
+    mixture = tiny(experts=1000, active_experts=2)
+    whole = 2 * int(mixture.parameters())
+    assert step(mixture, batch=100_000, context=1).weight_bytes == whole
+    assert step(mixture, batch=1, context=1).weight_bytes < whole / 2
+    full = replace(DEVICE, memory_capacity=whole + 32)
+    assert step(mixture, context=1, device=full).fits
+    assert not step(mixture, context=2, device=full).fits
+
+
+def test_a_step_reads_one_row_a_sequence_of_what_is_looked_up():
+    untied = tiny(tied_head=False, vocab=50)
+    blocks, head = PARAMETERS - 80, 50 * 8
+    assert step(untied, batch=3).weight_bytes == 2 * (blocks + head + 3 * 8)
+    assert step(untied, batch=100).weight_bytes == 2 * (blocks + head + 50 * 8)  # never more than the table has
+    assert step(untied, reads="all").weight_bytes == 2 * (blocks + 2 * head)
+    assert step().weight_bytes == step(reads="all").weight_bytes  # a tied table is what the head reads
+    learned = tiny(positions="learned")
+    assert step(learned, batch=3).weight_bytes == 2 * (PARAMETERS + 3 * 8)
+    assert step(learned, batch=3, reads="all").weight_bytes == 2 * (PARAMETERS + 64 * 8)
+
+
+def test_layers_on_several_devices_work_one_after_the_other():
+    alone, four = step(batch=3), step(batch=3, devices=4, split="layers")
+    assert four.seconds == alone.seconds
+    assert not step(context=40_000, split="layers").fits
+    assert step(context=40_000, devices=4, split="layers").fits
+    # three hand-overs of 3 sequences of 8 numbers of 2 bytes, at 1 MB/s, after 5 µs each
+    sent = step(batch=3, devices=4, split="layers", link=1e6, link_latency=5e-6)
+    assert sent.seconds == pytest.approx(alone.seconds + 3 * (5e-6 + 48e-6))
+
+
+def test_tensor_parallel_devices_add_up_after_attention_and_after_the_mlp():
+    four, sent = (step(batch=3, devices=4, **link) for link in ({}, {"link": 1e6, "link_latency": 5e-6}))
+    # in each of 2 layers twice a ring of 2·(4 - 1) messages, each a quarter of 48 bytes
+    assert sent.seconds == pytest.approx(four.seconds + 2 * 2 * 6 * (5e-6 + 12e-6))
+    assert sent.tokens_per_second == pytest.approx(3 / sent.seconds)
+    assert not any("Communication" in sentence for sentence in sent.omitted)
+    full = step(batch=3, devices=4, link=1e6, algorithm="ring-full")  # 3 messages of 48 bytes
+    assert full.seconds == pytest.approx(four.seconds + 4 * 3 * 48e-6)
+    assert step(link=1e6).seconds == step().seconds  # alone
+    side_by_side = [step(tiny(block_norms=1), devices=4, **link) for link in ({}, {"link": 1e6})]  # one sum a layer
+    assert side_by_side[1].seconds == pytest.approx(side_by_side[0].seconds + 2 * 6 * 4e-6)
+
+
+# ---------------------------------------------------------------- what others measured
+
+GPT_FAST = "pytorch-labs/gpt-fast, README.md, benchmarks on A100-80GB, batch 1, prompt of 5, 200 new tokens, 2024"
+LLAMA_CPP = "XiongjieDai/GPU-Benchmarks-on-LLM-Inference, README.md, LLaMA 3 by llama.cpp, 1024 new tokens, 2024"
+# parameters without the input embedding, of Mixtral with 2 of 8 experts a layer; bytes of a token's keys and values
+READ = {
+    "llama2-7b": (6_738_415_616 - 32_000 * 4096, 524_288),
+    "llama3-8b": (8_030_261_248 - 128_256 * 4096, 131_072),
+    "mixtral-8x7b": (46_702_792_704 - 6 * 32 * 3 * 4096 * 14_336 - 32_000 * 4096, 131_072),
+    "llama2-70b": (68_976_648_192 - 32_000 * 8192, 327_680),
+    "llama3-70b": (70_553_706_496 - 128_256 * 8192, 327_680),
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "model", "measured", "bits", "context", "bandwidth", "options"),
+    [
+        (GPT_FAST, "llama2-7b", 104.9, 16, 105, 2.039e12, {}),
+        (GPT_FAST, "llama2-7b", 196.8, 5, 105, 2.039e12, {"weight_dtype": "int4-g32"}),
+        (GPT_FAST, "llama3-8b", 93.89, 16, 105, 2.039e12, {}),
+        (GPT_FAST, "mixtral-8x7b", 96.67, 16, 105, 2 * 2.039e12, {"devices": 2}),
+        (GPT_FAST, "mixtral-8x7b", 227.82, 16, 105, 8 * 2.039e12, {"devices": 8}),
+        (GPT_FAST, "mixtral-8x7b", 97.92, 8, 105, 2.039e12, {"weight_dtype": "int8"}),
+        (LLAMA_CPP, "llama3-70b", 6.92, 16, 512, 2.039e12, {"devices": 4, "split": "layers"}),
+        (LLAMA_CPP, "llama3-8b", 9.72, 4.9, 512, 68.25e9, {"device": "apple-m1", "weight_dtype": "4.9-bit"}),
+    ],
+)
+def test_published_rates_stay_below_the_bound(source, model, measured, bits, context, bandwidth, options):
+    options = {"device": "a100-80-sxm", "compute_dtype": "fp16"} | options
+    options |= {"compute_dtype": "fp32"} if options["device"] == "apple-m1" else {}
+    predicted = inference.decode_step(model, batch=1, context=context, **options).tokens_per_second
+    parameters, cached = READ[model]
+    assert predicted == pytest.approx(bandwidth / (parameters * bits / 8 + context * cached), rel=1e-5)
+    assert 0.3 * predicted < measured < predicted, source
+
+
+@pytest.mark.parametrize(("devices", "measured"), [(2, 21.32), (8, 62.5)])
+def test_published_rates_of_tensor_parallel_devices_stay_below_the_bound(devices, measured):
+    link = hardware.load("a100-80-sxm").link("nvlink")
+    sizes = {"batch": 1, "context": 105, "device": "a100-80-sxm", "devices": devices}
+    alone, linked = (inference.decode_step("llama2-70b", **sizes, **sent) for sent in ({}, {"link": link}))
+    # 80 layers, two rings over 8192 numbers of 2 bytes each, at the 300 GB/s that an A100 sends
+    sent = 80 * 2 * 2 * (devices - 1) * 8192 * 2 / devices / 300e9
+    assert linked.seconds == pytest.approx(alone.seconds + sent)
+    assert 0.5 * linked.tokens_per_second < measured < linked.tokens_per_second, GPT_FAST
+
+
+@pytest.mark.parametrize(("model", "rate", "published"), [("llama2-7b", 104.9, 1397.31), ("llama3-8b", 93.89, 1410.76)])
+def test_bytes_a_second_are_those_that_gpt_fast_prints(model, rate, published):
+    """GB/s as gpt-fast counts them: all weights but the embedding, and its cache buffer, times tokens/s."""
+    result = inference.decode_step(model, batch=1, context=205, device="a100-80-sxm")
+    assert (result.weight_bytes + result.kv_bytes) * rate / 1e9 == pytest.approx(published, rel=1e-3), GPT_FAST
 
 
 def test_devices_share_everything_and_the_model_must_fit():
@@ -162,6 +282,12 @@ def test_speculation_that_never_succeeds_costs_time():
         (lambda: step(batch=0), ["batch=0"]),
         (lambda: step(context=2.5), ["context=2.5", "whole number"]),
         (lambda: step(devices=0), ["devices=0"]),
+        (lambda: step(reads="active"), ["reads='active'", "touched, all"]),
+        (lambda: step(split="pipeline"), ["split='pipeline'", "tensor, layers"]),
+        (lambda: step(link=300), ["link=300", "looks like GB/s"]),
+        (lambda: step(link=3e11, link_latency=5), ["link_latency=5", "µs"]),
+        (lambda: step(link_latency=5e-6), ["link_latency=5e-06", "link="]),
+        (lambda: step(link=3e11, algorithm="star"), ["algorithm='star'", "tree"]),
         (lambda: step(weight_dtype="bf17"), ["'bf17'", "Did you mean 'bf16'"]),
         (lambda: step(compute_dtype="fp32"), ["dtype='fp32'", "by-hand"]),
         (lambda: step("gpt-2"), ["model='gpt-2'", "gpt2"]),

@@ -3,6 +3,7 @@
 import doctest
 import inspect
 import warnings
+from dataclasses import replace
 
 import pytest
 
@@ -173,7 +174,7 @@ def test_the_state_of_mamba2_is_what_a_real_cache_holds_however_long_the_sequenc
     assert memory.kv_cache(model, 2, 400) == memory.kv_cache(model, 2, 40)
 
 
-@pytest.mark.parametrize("name", ["mamba2-130m", "mamba2-2.7b"])
+@pytest.mark.parametrize("name", ["mamba2-130m", pytest.param("mamba2-2.7b", marks=pytest.mark.slow)])
 def test_mamba2_of_the_catalogue_equals_the_real_one(name):
     layers, width, heads = {"mamba2-130m": (24, 768, 24), "mamba2-2.7b": (64, 2560, 80)}[name]
     arguments = {"num_hidden_layers": layers, "hidden_size": width, "num_heads": heads, "head_dim": 64}
@@ -263,6 +264,47 @@ def test_a_plan_for_deepseek_holds_all_of_it():
     two = parallelism.rank_parameters(model, parallelism.Plan(tensor=2))
     replicated = whole["attention.latent"] + whole["norm"] + whole["router"] + 61 * 7168 * 1536
     assert 2 * int(two) - replicated == int(whole)
+
+
+def test_activations_of_deepseek_v3_on_a_rank_are_those_of_its_tensors():
+    """Tensor by tensor as in its paper (2024, section 2.1), 2 bytes a number: what matrices, norms and attention read.
+
+    128 heads with queries and keys of 128 + 64 and values of 128; latents of 1536 and 512; 8 of 256 experts and 1 more.
+    """
+    entering = [7168, 7168]  # a norm, and what it makes
+    attention = [*entering, 1536, 1536, 512, 512, 128 * 192, 128 * 192, 128 * 128, 128 * 128]
+    scores = 4 * 128  # a log-sum-exp a head, in fp32
+    dense, expert = [18432] * 4, [2048] * 4  # gate, its activation, up, their product
+    mixture = [*entering, *[7168] * 8, *expert * 8, *expert]
+    layers = 3 * (2 * sum(attention + entering + dense) + scores) + 58 * (2 * sum(attention + mixture) + scores)
+    plan, step = parallelism.Plan(data=64, expert=64), {"batch": 64, "seq": 4096}
+    held = parallelism.rank_memory("deepseek-v3", plan, **step)
+    assert held["activations.layers"] == 4096 * layers
+    two = parallelism.rank_memory("deepseek-v3", replace(plan, tensor=2), **step)
+    whole = 2 * (61 * sum(entering * 2 + [1536, 1536, 512, 512]))  # not divided among tensor ranks; nor are the copies
+    assert two["activations.layers"] == 4096 * (whole + 58 * 2 * 8 * 7168 + layers) // 2
+
+
+def test_traffic_of_deepseek_v3_counts_latents_and_its_58_mixtures():
+    step = {"batch": 64, "seq": 4096}
+    sent = parallelism.traffic("deepseek-v3", parallelism.Plan(data=64, expert=64), **step)
+    tokens, copies, moves = 4096, 8, 4  # of one rank; dispatch and combine, forward and backward
+    assert sent["expert"] == 58 * moves * tokens * copies * 7168 * 2 * 63 // 64
+    plan = parallelism.Plan(data=64, tensor=8)
+    d, latents, rotated = 7168, 1536 + 512, 64
+    # forward a sum of d after attention and MLP; backward of what their divided matrices read; d at both ends
+    sums = 61 * (2 * d + latents + rotated + d) + 2 * d
+    assert parallelism.traffic("deepseek-v3", plan, **step)["tensor"] == 2 * tokens * sums * 2 * 7 // 8
+    sequence = parallelism.traffic("deepseek-v3", replace(plan, sequence_parallel=True), **step)["tensor"]
+    again = 61 * (latents + d) + d  # for the gradients of weights; the rotated key meets none
+    assert sequence == 2 * tokens * (2 * sums + again) * 7 // 8
+
+
+def test_the_fullest_and_the_busiest_stage_may_be_the_first_with_a_mixture():
+    plan = parallelism.Plan(data=8, expert=8, pipeline=61, microbatches=61)
+    model = replace(models.load("deepseek-v3"), after=[Norm(d=7168, rms=True), Head(d=7168, V=8)])
+    for ask in (parallelism.rank_memory, parallelism.traffic):
+        assert "stage 3 of 61" in ask(model, plan, batch=8 * 61, seq=4096).assumptions[0]
 
 
 def test_a_model_written_out_layer_by_layer_is_the_constructed_one():
@@ -371,7 +413,8 @@ class Silent(Layer):
         ),
         (lambda: memory.training_peak("mixtral-8x7b", seq=8), ["mixtral-8x7b", "Mixture does not say"]),
         (lambda: flops.forward(Model("m", [], [], [Head(d=8, V=5)])), ["seq=None", "no context"]),
-        (lambda: parallelism.rank_memory("deepseek-v3", parallelism.Plan(), batch=1, seq=8), ["models.Transformer"]),
+        (lambda: parallelism.rank_memory("mamba2-130m", parallelism.Plan(), batch=1, seq=8), ["Mamba2 does not say"]),
+        (lambda: parallelism.traffic("mamba2-130m", parallelism.Plan(context=2), batch=1, seq=8), ["define passed"]),
         (lambda: models.deepseek("m", **{"layers": 1} | dict.fromkeys(DEEPSEEK, 2)), ["dense_layers=2", "layers=1"]),
     ],
 )

@@ -26,6 +26,17 @@ def test_m01_zero_figure_1(stage, gigabytes):
     assert round(int(state) / 1e9, 1) == gigabytes
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 64])
+@pytest.mark.parametrize(
+    ("recipe", "kept", "shared"),
+    [("mixed-adamw-fp32-grads", 4, 16), ("mixed-adamw-4-byte-grads", 6, 12), ("fp32-adamw", 8, 8)],
+)
+def test_stage_1_is_the_distributed_optimizer_of_megatron(recipe, kept, shared, ranks):
+    # NVIDIA/Megatron-LM, README, "Distributed Optimizer": 4 + 16/d for fp16 parameters and gradients, 6 + 12/d for bf16
+    # parameters and fp32 gradients, 8 + 8/d for fp32, with d data ranks; without it 20, 18 and 16 (d = 1)
+    assert int(model_state(64e6, recipe, zero_stage=1, ranks=ranks)) == 64e6 * (kept + shared / ranks)
+
+
 def test_m05_seven_billion_in_two_conventions():
     assert int(model_state(7e9, "fp32-adamw")) == int(model_state(7e9, "mixed-adamw")) == 112 * 10**9
 
@@ -221,6 +232,23 @@ def test_korthikanti_full_recompute_keeps_two_bytes_of_each_input():
     assert int(counted) == 12 * 2 * 4 * 512 * 768
 
 
+def test_llm_c_allocates_what_a_fused_loss_keeps():
+    """GPT-2 124M by llm.c on an A800, batch 56: its log says 18,564 MiB for activations (-r 1: GELU recomputed)."""
+    model, b, d, layers = Transformer("llm.c", 12, 768, 12, 50304, 1024), 56 * 1024, 768, 12
+    # train_gpt2.cu, ActivationTensors: numbers of 2 bytes, of 4. ln1, ln2, atty, 2 residuals, 4 d of fch, 3 d of qkvr;
+    # mean and deviation of two norms, a log-sum-exp a head
+    per_layer = 12 * b * d, b * (4 + 12)
+    # encoded, lnf, GELU, two scratches, logits; mean and deviation of lnf, losses
+    once = b * (d + d + 4 * d + 4 * d + d + 50304), 3 * b
+    table = 2 * (layers * per_layer[0] + once[0]) + 4 * (layers * per_layer[1] + once[1])
+    assert int(table / 2**20) == 18_564
+    counted = activations(model, 56, precision="bf16", attention="sdpa", fused_loss=True)
+    gelu_again, scratch = 2 * (layers - 1) * b * 4 * d, 2 * b * 5 * d
+    assert int(counted) - gelu_again + scratch == pytest.approx(table, rel=5e-4)
+    kept_twice = int(activations(model, 56, precision="bf16", attention="sdpa")) + 2 * b * 50304
+    assert kept_twice - int(counted) == pytest.approx(4 * b * 50304, rel=1e-3)  # log-probabilities in fp32
+
+
 def test_activations_are_linear_in_the_batch_up_to_what_is_shared():
     two, three, four = (int(activations(LLAMA, batch=batch, seq=1024)) for batch in (2, 3, 4))
     assert four - three == three - two
@@ -327,7 +355,8 @@ def test_a_cache_of_blocks_counts_their_scales():
         (lambda: memory.lora_parameters(LLAMA, 8, None), ["targets=None", "'q'"]),
         (lambda: memory.lora_parameters(VIT, 8), ["model=VisionTransformer 'vit-b-16' must"]),
         (lambda: kv_cache(VIT), ["model=VisionTransformer 'vit-b-16' must"]),
-        (lambda: activations(models.load("resnet-50")), ["model=ConvNet 'resnet-50':"]),
+        (lambda: activations(models.load("resnet-50"), precision="bf16"), ["model=ConvNet 'resnet-50':", "in fp32"]),
+        (lambda: training_peak(models.load("resnet-50")), ["model='resnet-50'", "no blocks"]),
         (lambda: activations(VIT, convention="megatron"), ["model=VisionTransformer 'vit-b-16' is none"]),
         (lambda: activations(GPT2, precision=0), ["precision=0", "fp32"]),
         (lambda: activations(GPT2, precision=[]), ["precision=[]", "fp32"]),

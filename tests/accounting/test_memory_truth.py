@@ -305,6 +305,33 @@ def test_activations_equal_what_autograd_saves(name, core, precision, recompute,
         assert int(memory.training_peak(ours, **options)) == pytest.approx(peak, rel=0.01)
 
 
+class FusedLoss(torch.autograd.Function):
+    """Cross-entropy that keeps logits, labels and a log-sum-exp a row, as Triton kernels and llm.c do."""
+
+    @staticmethod
+    def forward(ctx, logits, labels):
+        sums = logits.detach().float().logsumexp(-1)
+        ctx.save_for_backward(logits, labels, sums)
+        return (sums - logits.detach().float().gather(-1, labels[..., None])[..., 0]).mean()
+
+
+@pytest.mark.parametrize("family", [gpt2, llama])
+@pytest.mark.parametrize(("batch", "precision"), [(1, "fp32"), (3, "bf16"), (2, "amp-bf16")])
+def test_a_fused_loss_keeps_the_logits_and_no_probabilities(family, batch, precision):
+    build, ours = family()
+    model = prepare(build, "sdpa", precision, "none")
+
+    def fused(logits, labels, vocab_size, **more):
+        labels = torch.nn.functional.pad(labels, (0, 1), value=0)[..., 1:].contiguous()
+        return FusedLoss.apply(logits, labels)
+
+    model.loss_function = fused
+    options = {"batch": batch, "seq": 40, "precision": precision, "attention": "sdpa"}
+    counted = memory.activations(ours, **options, fused_loss=True)
+    assert int(counted) == saved_for_backward(model, inputs_for(model, batch, 40), precision)
+    assert counted["loss"] < memory.activations(ours, **options)["loss"] or precision == "fp32"
+
+
 # ---------------------------------------------------------------- the peak: within 1 % of the allocator
 
 # Two sizes: under autocast the CPU's bf16 products allocate up to 1 MB inside, which must stay small beside the peak.
@@ -462,6 +489,7 @@ def mem_tracker_peak(case) -> int:
         return tracker.get_tracker_snapshot("peak")[torch.device("cpu")]["Total"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [

@@ -1,7 +1,9 @@
 """Ranges and rounding of number formats against torch's own types and casts, numpy's, and the specifications' codes."""
 
+import ctypes
 import math
 import struct
+from fractions import Fraction
 
 import pytest
 import torch
@@ -77,6 +79,62 @@ def test_integer_formats_have_no_limits_of_this_kind():
         limits("bf17")
 
 
+# ---------------------------------------------------------------- bytes of stored weights
+
+
+def block(numbers, **fields):
+    """(numbers of a block, its bytes as C lays out these fields)"""
+    laid_out = type("Block", (ctypes.Structure,), {"_fields_": list(fields.items())})
+    return numbers, ctypes.sizeof(laid_out)
+
+
+HALF, BYTE = ctypes.c_uint16, ctypes.c_uint8
+BLOCKS = {  # the structs of llama.cpp, ggml-common.h; d, dmin: fp16 scales
+    "q4_0": block(32, d=HALF, qs=BYTE * 16),
+    "q8_0": block(32, d=HALF, qs=ctypes.c_int8 * 32),
+    "q4_k": block(256, d=HALF, dmin=HALF, scales=BYTE * 12, qs=BYTE * 128),
+    "q5_k": block(256, d=HALF, dmin=HALF, scales=BYTE * 12, qh=BYTE * 32, qs=BYTE * 128),
+    "q6_k": block(256, ql=BYTE * 128, qh=BYTE * 64, scales=ctypes.c_int8 * 16, d=HALF),
+}
+
+
+@pytest.mark.parametrize("dtype", BLOCKS)
+def test_blocks_of_llama_cpp_take_the_bytes_of_their_structs(dtype):
+    numbers, size = BLOCKS[dtype]
+    assert precision.nbytes(1000 * numbers, dtype.upper()) == 1000 * size
+    assert precision.nbytes(1000 * numbers + 1, dtype) == 1001 * size
+    assert precision.bytes_per_element(dtype) == Fraction(size, numbers)
+
+
+def test_groups_of_four_bit_weights_count_what_is_stored_beside_them():
+    columns, rows = 4096, 1024
+    codes = torch.empty(columns * rows // 2, dtype=torch.uint8)
+    scale_and_zero = torch.empty(rows, columns // 32, 2, dtype=torch.bfloat16)  # gpt-fast
+    assert precision.nbytes(columns * rows, "int4-g32") == codes.nbytes + scale_and_zero.nbytes
+    scales = torch.empty(columns // 128, rows, dtype=torch.float16)  # AutoAWQ: scales, and zeros of 4 bits in int32
+    zeros = torch.empty(columns // 128, rows // 8, dtype=torch.int32)
+    assert precision.nbytes(columns * rows, "int4-g128") == codes.nbytes + scales.nbytes + zeros.nbytes
+    assert precision.bytes_per_element("nf4") == 0.5 + 1 / 64 + 4 / (64 * 256)
+
+
+def test_a_mean_of_bits_has_no_blocks():
+    assert precision.bytes_per_element("4.85-bit") == Fraction("4.85") / 8
+    assert [precision.nbytes(n, "2.5-bit") for n in (0, 1, 3, 4, 16)] == [0, 1, 1, 2, 5]
+    assert precision.nbytes(7001, "4-bit") == precision.nbytes(7001, "int4")
+
+
+@pytest.mark.parametrize("dtype", ["0-bit", "-4-bit", "65-bit", "four-bit", "1/0-bit", "nan-bit", "4.85"])
+def test_what_is_no_number_of_bits(dtype):
+    with pytest.raises(ValueError, match="is not known"):
+        precision.nbytes(1, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["q4_0", "int4-g128", "4.85-bit"])
+def test_stored_formats_have_no_range_of_their_own(dtype):
+    with pytest.raises(ValueError, match=r"says how numbers are stored"):
+        limits(dtype)
+
+
 # ---------------------------------------------------------------- rounding
 
 halves = st.integers(-(2**16), 2**16).map(lambda n: n / 64)  # many ties of the narrow formats
@@ -138,7 +196,9 @@ def test_rounding_to_small_elements_takes_the_nearest_code(dtype, codes, value):
     assert rounded(value, dtype) == math.copysign(codes[nearest], value)
 
 
-@given(st.sampled_from([n for n in precision.names() if "int" not in n]), st.floats(allow_nan=False), st.floats(0, 1e6))
+@given(
+    st.sampled_from([*TORCH, "tf32", "mxfp8", "mxfp6", "mxfp4", "nvfp4"]), st.floats(allow_nan=False), st.floats(0, 1e6)
+)
 def test_rounding_twice_changes_nothing_and_keeps_order(dtype, value, more):
     once = rounded(value, dtype)
     assert same(rounded(once, dtype), once)

@@ -1,8 +1,10 @@
 """JupyterLab on a fresh learner's copy, driven in headless Chromium.
 
 One server for the session, with its own settings, workspace and IPython folders (a test that changed the theme of the
-user's own would stay changed), one page per test. Nothing waits for a fixed time; a request to anywhere but the server
-is blocked and fails the test; what a failing test saw is kept in `test-screenshots/`.
+user's own would stay changed), and one page, in which tests open their notebooks in turn: to load JupyterLab takes
+longer than most of them. A test begins with no notebook open, no kernel, no record and nothing stored by the page.
+Nothing waits for a fixed time; a request to anywhere but the server is blocked and fails the test; what a failing test
+saw is kept in `test-screenshots/`.
 """
 
 import contextlib
@@ -23,6 +25,9 @@ from course_lib import units
 from course_lib.teaching.lab import my_course
 
 ROOT = Path(__file__).resolve().parents[2]
+THEMES = ("JupyterLab Light", "JupyterLab Dark")
+PATIENCE = 90
+"""Seconds after which what a page does not show counts as missing: many, for the machine may be busy."""
 SCREENSHOTS = ROOT / "test-screenshots"
 HOW = "get Chromium (apt-get install chromium, or set CHROMIUM to its path) and playwright (pip install playwright)"
 
@@ -65,6 +70,7 @@ def browser():
 def context(browser):
     """One profile of the browser for all pages, so that JupyterLab's own files are read and compiled once."""
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    context.set_default_timeout(PATIENCE * 1000)
     yield context
     context.close()
 
@@ -194,17 +200,47 @@ class Notebook:
     """A notebook open in JupyterLab in one browser page, run through the app's own commands and read from its model."""
 
     def __init__(self, lab: Lab, page, name: str | None):
-        """Open the notebook of this path; with None, what the server opens by itself."""
-        self.lab, self.page, self.name = lab, page, name
-        shutil.rmtree(lab.layouts, ignore_errors=True)  # as `&reset` does, which loads the page twice
-        page.goto(f"{lab.url}lab/tree/{name}?token={lab.token}" if name else f"{lab.url}?token={lab.token}")
-        page.wait_for_function("window.jupyterapp?.shell.currentWidget?.context?.isReady === true", timeout=90_000)
+        """Open the notebook of this path, where JupyterLab is loaded already in its page; with None, load what the
+        server opens by itself.
+        """
+        self.lab, self.page, self.at = lab, page, -1
+        if name and page.url.startswith(lab.url):
+            self.turn_to(name)
+        else:
+            self.load(name)
+
+    def load(self, name: str | None):
+        """Load the page with this notebook in it, as a learner does who comes back; kernels run on."""
+        self.name = name
+        shutil.rmtree(self.lab.layouts, ignore_errors=True)  # as `&reset` does, which loads the page twice
+        path = f"lab/tree/{name}" if name else ""
+        self.page.goto(f"{self.lab.url}{path}?token={self.lab.token}")
+        self.page.wait_for_function("window.jupyterapp?.shell.currentWidget?.context?.isReady === true")
+        self._kernel_idle()
+
+    def turn_to(self, name: str):
+        """Open another notebook in the same page."""
+        self.page.evaluate("(path) => { jupyterapp.commands.execute('docmanager:open', {path}) }", name)
+        self.page.wait_for_function(
+            """(path) => {
+                const context = jupyterapp.shell.currentWidget?.context;
+                return context?.path === path && context.isReady;
+            }""",
+            arg=name,
+        )
+        self.name = name
         self._kernel_idle()
 
     def _kernel_idle(self):
         self.page.wait_for_function(
-            "window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'", timeout=90_000
+            "window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'"
         )
+
+    def tell(self, code: str):
+        """Run this in the kernel, and in no cell."""
+        kernel = "jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+        reply = self.page.evaluate(f"(code) => {kernel}.requestExecute({{code}}).done", code)
+        assert reply["content"]["status"] == "ok", reply
 
     def run_all(self, timeout: float = 120):
         """Run all cells; wait until the kernel has run each."""
@@ -265,16 +301,17 @@ class Notebook:
     def show(self, selector: str):
         """Scroll to the first element of the notebook that matches; JupyterLab draws only the cells in view."""
         found = self.page.locator(f".jp-NotebookPanel:not(.lm-mod-hidden) {selector}").first
-        for position in range(200):
-            if found.count():
-                found.scroll_into_view_if_needed()
-                return found
+        end = time.monotonic() + PATIENCE
+        while not found.count():
+            assert time.monotonic() < end, f"the notebook {self.name} shows nothing that matches {selector}"
+            self.at += 1  # on from where the last one was found
             self.page.evaluate(
                 "(n) => { const c = jupyterapp.shell.currentWidget.content; c.scrollToItem(n % c.widgets.length) }",
-                position,
+                self.at,
             )
             self.page.wait_for_timeout(50)
-        raise AssertionError(f"the notebook {self.name} shows nothing that matches {selector}")
+        found.scroll_into_view_if_needed()
+        return found
 
     def card(self, id: str):
         """The card of this id. Two cards are drawn in no certain order, so each is found through its own cell."""
@@ -290,50 +327,88 @@ class Notebook:
             "(document.activeElement.textContent || document.activeElement.labels?.[0].textContent || '').trim()"
         )
 
-    def pale(self, shown) -> list[tuple[str, float]]:
-        """The texts of an element whose contrast is below 4.5, and that contrast."""
-        texts = shown.evaluate(CONTRAST)
-        assert len(texts) > 5
-        return [(text, round(ratio, 2)) for text, ratio in texts if ratio < 4.5]
+    def pale(self, *shown) -> list[tuple[str, str, float]]:
+        """In which theme which texts of these elements have a contrast below 4.5, and that contrast."""
+        found, now = [], self.page.evaluate("document.body.dataset.jpThemeName")
+        for theme in sorted(THEMES, key=lambda theme: theme != now):  # to change it takes a second
+            self.theme(theme)
+            for one in shown:
+                texts = one.evaluate(CONTRAST)
+                assert len(texts) > 5
+                found += [(theme, text, round(ratio, 2)) for text, ratio in texts if ratio < 4.5]
+        return found
 
     def theme(self, name: str):
         self.page.evaluate("(theme) => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", name)
         self.page.wait_for_function("(n) => document.body.dataset.jpThemeName === n", arg=name)
 
 
-@pytest.fixture
-def open_notebook(lab, context, request):
-    """Open notebooks by path; at the end no page error, no widget error and no foreign request may have been seen."""
-    (lab.folder / ".course" / "record.json").unlink(missing_ok=True)  # each test begins as a new learner
-    problems: list[str] = []
+@pytest.fixture(scope="session")
+def kept():
+    """The page that tests hand on to each other, with JupyterLab loaded in it: a list of one, or of none."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def problems(lab, context) -> list[str]:
+    """Page errors, widget errors and foreign requests that were seen in any page."""
+    found: list[str] = []
 
     def watch(page):
-        page.on("request", lambda sent: problems.extend(foreign(sent.url, lab.url)))
-        page.on("websocket", lambda opened: problems.extend(foreign(opened.url, lab.url)))
-        page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
+        page.on("request", lambda sent: found.extend(foreign(sent.url, lab.url)))
+        page.on("websocket", lambda opened: found.extend(foreign(opened.url, lab.url)))
+        # "Disposed" is what JupyterLab throws when `CLEAR` closes a notebook that it is about to save or connect.
+        page.on("pageerror", lambda error: error.message != "Disposed" and found.append(f"page error: {error}"))
         page.on(
             "console",
-            lambda message: "Error displaying widget" in message.text and problems.append(f"console: {message.text}"),
+            lambda message: "Error displaying widget" in message.text and found.append(f"console: {message.text}"),
         )
 
     context.on("page", watch)
-    page = context.new_page()
+    return found
+
+
+# Closes all notebooks, saving none, and forgets what the page has stored; whether nothing is left over. A launcher
+# stays: JupyterLab opens one when nothing else is open, and that might come before the next notebook, or on top of it.
+CLEAR = """async () => {
+    const {commands, shell} = jupyterapp, panels = () => [...shell.widgets('main')];
+    await commands.execute('filebrowser:go-to-path', {path: '/'});
+    if (panels().every((panel) => panel.context)) await commands.execute('launcher:create', {cwd: ''});
+    const open = panels().filter((panel) => panel.context);
+    await Promise.all(open.flatMap((panel) => [panel.context.ready, panel.revealed, panel.sessionContext.ready]));
+    await new Promise(requestIdleCallback); // all scrolling is over
+    for (const panel of open) panel.dispose();
+    await new Promise(requestIdleCallback);
+    localStorage.clear();
+    sessionStorage.clear();
+    if (document.body.dataset.jpThemeName !== 'JupyterLab Light')
+        await commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'});
+    return !document.querySelector('.jp-Dialog');
+}"""
+
+
+@pytest.fixture
+def open_notebook(lab, context, kept, problems, request):
+    """Open notebooks by path; at the end no page error, no widget error and no foreign request may have been seen."""
+    (lab.folder / ".course" / "record.json").unlink(missing_ok=True)  # each test begins as a new learner
+    problems.clear()  # closing a notebook may throw
+    page = kept.pop() if kept else context.new_page()
     yield lambda name: Notebook(lab, page, name)
     if "Error displaying widget" in page.content():
         problems.append("Error displaying widget")
-    failed = problems or getattr(request.node, "failed", False)
+    seen, failed = list(problems), problems or getattr(request.node, "failed", False)
     if failed:
         SCREENSHOTS.mkdir(exist_ok=True)
         name = re.sub(r"[^\w-]+", "_", request.node.name)
         page.screenshot(path=SCREENSHOTS / f"{name}.png")
-    if page.url.startswith(lab.url):
-        page.evaluate("localStorage.clear()")
+    if not failed and page.url.startswith(lab.url) and page.evaluate(CLEAR):
+        kept.append(page)
     for opened in context.pages:
-        opened.close()
-    context.remove_listener("page", watch)
+        if opened not in kept:
+            opened.close()
     for session in lab.api("sessions"):
         lab.api(f"sessions/{session['id']}", "DELETE")
-    assert not problems, problems
+    assert not seen, seen
 
 
 def foreign(url: str, own: str) -> list[str]:
@@ -350,10 +425,10 @@ units.__path__.insert(0, {str(TOYS / "lessons")!r})"""
 
 @pytest.fixture
 def open_cells(open_notebook, lab):
-    """Write a notebook of these code cells, which see the toy units in place of the built ones, open it and run it."""
+    """Write a notebook of these code cells, open it and run it. With `toys` it sees the toy units, and no others."""
 
-    def opened(*sources: str, name: str = "cells.ipynb") -> Notebook:
-        cells = [nbformat.v4.new_code_cell(source) for source in (TOY_UNITS, *sources)]
+    def opened(*sources: str, name: str = "cells.ipynb", toys: bool = True) -> Notebook:
+        cells = [nbformat.v4.new_code_cell(source) for source in ((TOY_UNITS,) if toys else ()) + sources]
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         page = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
         nbformat.write(page, lab.folder / name)

@@ -55,7 +55,7 @@ def test_a_guess_typed_while_the_kernel_works_is_committed_whole(open_cells):
     card.get_by_text("Committed: 1,000 ×, very sure.").wait_for()
 
 
-def test_what_was_typed_survives_the_theme_scrolling_and_a_reload(open_cells, open_notebook):
+def test_what_was_typed_survives_the_theme_scrolling_and_a_reload(open_cells):
     cells = ['card("t1.rows")', 'card("t1.why")', *(f"print({n})\n" * 40 for n in range(12))]
     notebook = open_cells(*cells)
     card, text = notebook.card("t1.rows"), notebook.card("t1.why")
@@ -75,33 +75,33 @@ def test_what_was_typed_survives_the_theme_scrolling_and_a_reload(open_cells, op
     notebook.show("pre:has-text('11')")
     still_there()
     notebook.save()
-    notebook = open_notebook(notebook.name)
+    notebook.load(notebook.name)
     still_there()
     card = notebook.card("t1.rows")
     card.get_by_role("button", name="Commit").click()
     card.get_by_text("Committed: 12.5 ×, fairly sure.").wait_for()
 
 
-def test_a_reload_brings_the_card_back(open_cells, open_notebook):
+def test_a_reload_brings_the_card_back(open_cells):
     notebook = open_cells('card("t1.rows")')
     commit(notebook.card("t1.rows"), "100")
     notebook.card("t1.rows").get_by_text("Committed: 100 ×").wait_for()
     notebook.save()
-    notebook = open_notebook(notebook.name)  # the kernel still runs
+    notebook.load(notebook.name)  # the kernel still runs
     card = notebook.card("t1.rows")
     card.get_by_role("button", name="Reveal").click()
     card.get_by_text("You said 100 ×; it is 1.02 ×.").wait_for()
     assert not notebook.page.get_by_text("To get the card back").is_visible()
 
 
-def test_on_another_day_a_line_says_what_to_do(open_cells, open_notebook, lab):
+def test_on_another_day_a_line_says_what_to_do(open_cells, lab):
     notebook = open_cells('card("t1.rows")')
     commit(notebook.card("t1.rows"), "100")
     notebook.card("t1.rows").get_by_text("Committed: 100 ×").wait_for()
     notebook.save()
     for session in lab.api("sessions"):
         lab.api(f"sessions/{session['id']}", "DELETE")
-    notebook = open_notebook(notebook.name)
+    notebook.load(notebook.name)
     notebook.page.get_by_text("To get the card back, run the first cell and then this one").wait_for()
     assert not notebook.page.get_by_text("model not found").is_visible()
     notebook.run_all()

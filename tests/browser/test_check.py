@@ -2,20 +2,17 @@
 
 import json
 
-import nbformat
 import pytest
 
-from .conftest import CONTRAST
+from .conftest import CONTRAST, THEMES
 
 pytestmark = pytest.mark.browser
 
 CELLS = (
-    """
-import importlib, time
+    """import importlib, time
 from course_lib import check
 importlib.import_module("course_lib.teaching.checks.check").SECONDS = 0.5""",
-    """
-def right(m, k, n, bytes_per_element):
+    """def right(m, k, n, bytes_per_element):
     return 2 * m * k * n / (bytes_per_element * (m * k + k * n + m * n))
 def one_flop(m, k, n, bytes_per_element):
     return right(m, k, n, bytes_per_element) / 2
@@ -37,18 +34,8 @@ def cleans_up(*args):
 )
 
 
-@pytest.fixture
-def checks(open_notebook, lab):
-    """A notebook with these checks, run from top to bottom."""
-    cells = [nbformat.v4.new_code_cell(source.strip()) for source in CELLS]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), lab.folder / "checks.ipynb")
-    notebook = open_notebook("checks.ipynb")
-    notebook.run_all()
-    return notebook
-
-
-def test_each_answer_is_one_calm_line_and_the_next_cell_runs(checks, lab):
+def test_each_answer_is_one_calm_line_and_the_next_cell_runs(open_cells, lab):
+    checks = open_cells(*CELLS, toys=False)
     assert checks.errors() == []
     shown = checks.page.locator(".course-check")
     texts = ["two.", "had not finished after 0.5 seconds", "asked for input()", "raised SystemExit", "Right on every"]
@@ -59,7 +46,7 @@ def test_each_answer_is_one_calm_line_and_the_next_cell_runs(checks, lab):
     events = json.loads((lab.folder / ".course" / "record.json").read_text())["events"]
     found = [event["payload"]["outcome"] for event in events if event["id"] == "q05.intensity"]
     assert found == ["wrong", "late", "raised", "raised", "right"], "each attempt once"
-    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+    for theme in THEMES:
         checks.theme(theme)
         contrasts = [pair for number in range(len(texts)) for pair in shown.nth(number).evaluate(CONTRAST)]
         assert len(contrasts) > 5

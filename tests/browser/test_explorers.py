@@ -1,5 +1,6 @@
 """What a learner does with an explorer: controls, picture, values, call; by keyboard and by mouse, light and dark."""
 
+import itertools
 import re
 
 import pytest
@@ -8,7 +9,6 @@ from tests.explorers import IMPORTS
 
 pytestmark = pytest.mark.browser
 
-LESSON = "notebooks/q05_flops_are_not_time.ipynb"
 PLACE = "(svg) => svg.querySelector('.point.strong').getAttribute('d')"
 # Pairs of words in a picture that touch each other, and words that leave it.
 CLASHES = """(svg) => {
@@ -38,11 +38,10 @@ def titled(explorer, words: str):
     explorer.locator("svg > title", has_text=words).wait_for(state="attached")
 
 
-def test_by_keyboard(open_notebook):
-    notebook = open_notebook(LESSON)
-    page = notebook.page
-    notebook.run_cells("from course_lib import", "explore.roofline")
-    explorer = notebook.show(".course-explorer")
+def test_by_keyboard(open_cells):
+    call = 'explore.roofline(device="h100-sxm", dtype="bf16", m=1, k=4096, n=4096)'
+    notebook = open_cells(f"from course_lib import explore\n{call}")
+    page, explorer = notebook.page, notebook.show(".course-explorer")
     picture = explorer.locator("svg[role=img]")
     titled(explorer, "m = 1: memory-bound")
     before, height = picture.evaluate(PLACE), explorer.bounding_box()["height"]
@@ -133,10 +132,8 @@ def test_the_call_below_the_picture_gives_the_same_state(open_cells):
     assert all(text in "".join(printed) for text in ("'model': 'llama3-8b'", "'zero_stage': 3", "'ranks': 16"))
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_a_refused_state_is_a_sentence_that_moves_nothing(open_cells, theme):
+def test_a_refused_state_is_a_sentence_that_moves_nothing(open_cells):
     opened = open_cells(f"{MEMORY}\nexplorer.memory()")
-    opened.theme(theme)
     explorer = opened.show(".course-explorer")
     titled(explorer, "gpt2 with batch 8 fits")
     explorer.locator("summary").click()
@@ -191,19 +188,21 @@ def test_a_slider_ends_where_the_model_does(open_cells):
         assert explorer.locator(".sentence").text_content() == ""
 
 
-@pytest.mark.parametrize("call", IMPORTS)
-def test_words_keep_apart_and_inside_at_the_first_drawing(open_cells, call):
+def test_words_keep_apart_and_inside_at_the_first_drawing(open_cells):
     """Far below what is seen, where JupyterLab draws a cell before it puts it on the page, and words have no width."""
-    above = (f"for n in range(60): print({n})" for n in range(4))
-    opened = open_cells(*above, f"{IMPORTS[call]}\n{call}()")
-    picture = opened.show(".course-explorer svg[role=img]")
-    picture.locator(".label, .note").first.wait_for()
-    opened.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
-    assert picture.evaluate(CLASHES) == []
-    ends = picture.evaluate(
-        "svg => [...svg.querySelectorAll('.label, .note')].map(t => t.getBBox().x + t.getBBox().width)"
-    )
-    assert max(ends) <= 640 if call == "explorer.memory" else max(ends) <= 623, "a label leaves the box of the axes"
+    above = "for n in range(60): print(n)"
+    cells = ((above, above, f"{line}\n{call}()") for call, line in IMPORTS.items())
+    opened = open_cells(above, above, *itertools.chain.from_iterable(cells))
+    for call, line in IMPORTS.items():
+        cell = f".jp-CodeCell:has-text('{line}'):has-text('{call}()')"
+        picture = opened.show(f"{cell} .course-explorer svg[role=img]")
+        picture.locator(".label, .note").first.wait_for()
+        opened.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+        assert picture.evaluate(CLASHES) == [], call
+        ends = picture.evaluate(
+            "svg => [...svg.querySelectorAll('.label, .note')].map(t => t.getBBox().x + t.getBBox().width)"
+        )
+        assert max(ends) <= (640 if call == "explorer.memory" else 623), f"a label of {call} leaves the box of the axes"
 
 
 def test_words_keep_apart_and_inside_whatever_is_chosen(open_cells):
@@ -227,13 +226,11 @@ def test_words_keep_apart_and_inside_whatever_is_chosen(open_cells):
 
 def test_after_a_reload_with_the_kernel_running_the_explorer_comes_back(open_cells):
     opened = open_cells("from course_lib import explore\nexplore.roofline(m=64)")
-    page = opened.page
     titled(opened.show(".course-explorer"), "m = 64: ")
     opened.show(".course-explorer").get_by_role("slider", name="Rows m").press("ArrowRight")
     titled(opened.show(".course-explorer"), "m = 96: ")
     opened.save()
-    page.reload()
-    page.wait_for_function("window.jupyterapp?.shell.currentWidget?.context?.isReady === true")
+    opened.load(opened.name)
     explorer = opened.show(".course-explorer")
     titled(explorer, "m = 96: ")
     slider = explorer.get_by_role("slider", name="Rows m")
@@ -244,7 +241,7 @@ def test_after_a_reload_with_the_kernel_running_the_explorer_comes_back(open_cel
     titled(explorer, "m = 64: ")
 
 
-def test_on_another_day_a_line_says_how_to_bring_it_back(open_cells, open_notebook, lab):
+def test_on_another_day_a_line_says_how_to_bring_it_back(open_cells, lab):
     opened = open_cells("from course_lib import explore\nexplore.roofline(m=64)")
     titled(opened.show(".course-explorer"), "m = 64: ")
     line = "To get the explorer back, run the first cell and then this one"
@@ -252,7 +249,7 @@ def test_on_another_day_a_line_says_how_to_bring_it_back(open_cells, open_notebo
     opened.save()
     for session in lab.api("sessions"):
         lab.api(f"sessions/{session['id']}", "DELETE")
-    opened = open_notebook(opened.name)
+    opened.load(opened.name)
     opened.page.get_by_text(line).wait_for()
     assert not opened.page.get_by_text("model not found").is_visible()
     opened.run_all()

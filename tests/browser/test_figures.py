@@ -2,12 +2,10 @@
 
 import io
 
-import nbformat
 import pytest
 
 pytestmark = pytest.mark.browser
 
-NAME = "figures.ipynb"
 CELLS = (
     "import os\nos.environ['COURSE_STATIC'] = '1'\nfrom course_lib import experiments, explore, figures",
     'experiments.load("same_flops").plot()',
@@ -52,18 +50,13 @@ def check(notebook, theme):
         assert len(img.get_attribute("alt")) > 10
 
 
-def test_figures_follow_the_theme_live_and_stored(open_notebook, lab):
-    cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), lab.folder / NAME)
-    notebook = open_notebook(NAME)
-    notebook.run_all()
+def test_figures_follow_the_theme_live_and_stored(open_cells):
+    notebook = open_cells(*CELLS, toys=False)
     assert notebook.errors() == []
     check(notebook, DARK)
     check(notebook, LIGHT)
     named = notebook.page.get_by_role("img", name="The same FLOPs")
     assert "one large GEMM: predicted" in named.get_attribute("alt")
     notebook.save()
-    stored = open_notebook(NAME)
-    check(stored, DARK)
-    stored.theme(LIGHT)
+    notebook.load(notebook.name)
+    check(notebook, DARK)

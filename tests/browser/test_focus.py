@@ -2,7 +2,7 @@
 
 import pytest
 
-from .conftest import CONTRAST
+from .conftest import CONTRAST, THEMES
 
 pytestmark = pytest.mark.browser
 
@@ -36,20 +36,20 @@ def walk(notebook, inside, end: str) -> list[dict]:
     raise AssertionError(f"Tab never reaches {end}: {[one['name'] for one in found]}")
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_the_focus_is_seen_on_everything(open_cells, theme):
+def test_the_focus_is_seen_on_everything(open_cells):
     source = "from course_lib.units.q03_activations_outgrow_weights import explorer\nexplorer.timeline()"
     notebook = open_cells('card("t1.rows")', 'card("t1.pick")', 'card("t1.why")', source)
-    notebook.theme(theme)
-    reached = {}
-    for id, end in (("t1.rows", "Hint 1"), ("t1.pick", "Same question"), ("t1.why", "Hint")):
-        reached[id] = walk(notebook, notebook.card(id), end)
-    explorer = notebook.show(".course-explorer")
-    reached["explorer"] = walk(notebook, explorer, "What these numbers rest on")
-    for found in reached.values():
-        assert [one for one in found if not one["drawn"] or one["ratio"] < 3] == []
-    names = {id: [one["name"] for one in found] for id, found in reached.items()}
-    assert {"Commit", "Retry", "Reveal"} <= set(names["t1.rows"]) & set(names["t1.why"])
-    controls = ["Model", "Device", "Attention", "Recompute", "Precision", "Batch", "Tokens"]
-    assert [name for name in names["explorer"] if name in controls] == controls
-    assert {"Batch: exact value", "Tokens: exact value", "Reset", "Copy this call"} <= set(names["explorer"])
+    for theme in THEMES:
+        notebook.theme(theme)
+        reached = {}
+        for id, end in (("t1.rows", "Hint 1"), ("t1.pick", "Same question"), ("t1.why", "Hint")):
+            reached[id] = walk(notebook, notebook.card(id), end)
+        explorer = notebook.show(".course-explorer")
+        reached["explorer"] = walk(notebook, explorer, "What these numbers rest on")
+        for found in reached.values():
+            assert [one for one in found if not one["drawn"] or one["ratio"] < 3] == [], theme
+        names = {id: [one["name"] for one in found] for id, found in reached.items()}
+        assert {"Commit", "Retry", "Reveal"} <= set(names["t1.rows"]) & set(names["t1.why"])
+        controls = ["Model", "Device", "Attention", "Recompute", "Precision", "Batch", "Tokens"]
+        assert [name for name in names["explorer"] if name in controls] == controls
+        assert {"Batch: exact value", "Tokens: exact value", "Reset", "Copy this call"} <= set(names["explorer"])

@@ -39,20 +39,6 @@ def edit(notebook, cell: int, source: str):
     )
 
 
-def turn_to(notebook, path: str):
-    """Open another notebook in the same window, which is quicker than a page of its own."""
-    notebook.page.evaluate("(path) => { jupyterapp.commands.execute('docmanager:open', {path}) }", path)
-    notebook.page.wait_for_function(
-        """(path) => {
-            const context = jupyterapp.shell.currentWidget?.context;
-            return context?.path === path && context.isReady;
-        }""",
-        arg=path,
-    )
-    notebook.name = path
-    notebook._kernel_idle()
-
-
 def sources(notebook) -> list[str]:
     cells = notebook.page.evaluate("jupyterapp.shell.currentWidget.content.model.sharedModel.toJSON().cells")
     return ["".join(cell["source"]) for cell in cells]
@@ -62,32 +48,32 @@ def stored(path) -> list[str]:
     return ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
 
 
-def test_an_update_keeps_edited_notebooks_and_the_outputs_of_others(open_notebook, copy, tmp_path):
+def test_an_update_keeps_edited_notebooks_and_the_outputs_of_others(copy, open_notebook, tmp_path):
     course = shipped(tmp_path / "v1", edited=["a = 1", "print(a)"], run=["print(6 * 7)"])
     my_course.update(course, copy)
     notebook = open_notebook("copy/notebooks/edited.ipynb")
     edit(notebook, 0, "a = 'my own work'")
     notebook.save()
-    turn_to(notebook, "copy/notebooks/run.ipynb")
+    notebook.turn_to("copy/notebooks/run.ipynb")
     notebook.run_cells("6 * 7")
     notebook.save()
 
     newer = shipped(tmp_path / "v2", edited=["a = 2", "print(a)"], run=["print(6 * 7)", "print('new')"])
     assert my_course.update(newer, copy) == [
-        my_course.RENEWED.format(names="notebooks/run.ipynb"),
-        my_course.BESIDE.format(names="notebooks/edited.new.ipynb"),
+        my_course.say("news", "renewed", names="notebooks/run.ipynb"),
+        my_course.say("news", "beside", names="notebooks/edited.new.ipynb"),
     ]
-    notebook = open_notebook("copy/notebooks/edited.ipynb")
+    notebook.load("copy/notebooks/edited.ipynb")
     assert sources(notebook) == ["a = 'my own work'", "print(a)"]
-    turn_to(notebook, "copy/notebooks/edited.new.ipynb")
+    notebook.turn_to("copy/notebooks/edited.new.ipynb")
     assert sources(notebook) == ["a = 2", "print(a)"]
-    turn_to(notebook, "copy/notebooks/run.ipynb")
+    notebook.turn_to("copy/notebooks/run.ipynb")
     assert sources(notebook) == ["print(6 * 7)", "print('new')"]
     assert notebook.show(".jp-OutputArea-output").inner_text().strip() == "42"
 
 
 @pytest.mark.parametrize("answer", ["Overwrite", "Revert"])
-def test_an_update_under_an_open_notebook_lets_the_learner_decide(open_notebook, copy, tmp_path, answer):
+def test_an_update_under_an_open_notebook_lets_the_learner_decide(copy, open_notebook, tmp_path, answer):
     """`course lab` updates no copy that is open; should another program do so, JupyterLab asks before it saves."""
     my_course.update(shipped(tmp_path / "v1", lesson=["a = 1"]), copy)
     notebook = open_notebook("copy/notebooks/lesson.ipynb")
@@ -110,7 +96,7 @@ def test_an_update_under_an_open_notebook_lets_the_learner_decide(open_notebook,
 
 # ---- progress() --------------------------------------------------------------------------------------------------
 
-START = "notebooks/00_start_here.ipynb"
+START, LESSON = "notebooks/00_start_here.ipynb", "notebooks/q05_flops_are_not_time.ipynb"
 
 
 def play(lab):
@@ -127,11 +113,9 @@ def play(lab):
     record.add("check", "q05.predict", {"outcome": "wrong"})
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_progress_can_be_read_in_both_themes(open_notebook, lab, theme):
+def test_progress_can_be_read_in_both_themes(open_notebook, lab):
     play(lab)
     notebook = open_notebook(START)
-    notebook.theme(theme)
     notebook.run_cells("from course_lib", "progress()")
     shown = notebook.show(".course-progress")
     assert "You have revealed" in shown.inner_text()
@@ -139,7 +123,17 @@ def test_progress_can_be_read_in_both_themes(open_notebook, lab, theme):
     assert notebook.pale(shown) == []
     for row in shown.get_by_role("row").all():
         assert row.evaluate("row => row.scrollWidth <= row.clientWidth + 1")  # no cell is cut off
-    notebook.theme("JupyterLab Light")
+
+
+def arrive(notebook, cell: str):
+    """Wait until this cell of the lesson is the active one."""
+    notebook.page.wait_for_function(
+        """([path, cell]) => {
+            const panel = jupyterapp.shell.currentWidget;
+            return panel?.context?.path === path && panel.content.activeCell?.model.id === cell;
+        }""",
+        arg=[LESSON, cell],
+    )
 
 
 def test_a_thing_to_revisit_is_opened_by_keyboard(open_notebook, lab):
@@ -147,27 +141,22 @@ def test_a_thing_to_revisit_is_opened_by_keyboard(open_notebook, lab):
     notebook = open_notebook(START)
     notebook.run_cells("from course_lib", "progress()")
     link = notebook.show(".course-progress").get_by_role("link").first
+    cell = link.get_attribute("href").partition("#cell-id=")[2]
     link.focus()
     notebook.page.keyboard.press("Enter")
-    notebook.page.wait_for_function(
-        "jupyterapp.shell.currentWidget?.context?.path === 'notebooks/q05_flops_are_not_time.ipynb'"
-    )
+    arrive(notebook, cell)
 
 
 def test_a_link_to_a_cell_makes_it_the_active_one(open_notebook, lab):
     """In a lesson that is open already; else Shift+Enter would run another cell, and jump there."""
     play(lab)
-    lesson = "notebooks/q05_flops_are_not_time.ipynb"
-    notebook = open_notebook(lesson)
-    turn_to(notebook, START)
+    notebook = open_notebook(LESSON)
+    notebook.turn_to(START)
     notebook.run_cells("from course_lib", "progress()")
     link = notebook.show(".course-progress").locator("a[href*='#cell-id=']").first
     cell = link.get_attribute("href").partition("#cell-id=")[2]
     link.click()
-    notebook.page.wait_for_function("(path) => jupyterapp.shell.currentWidget?.context?.path === path", arg=lesson)
-    notebook.page.wait_for_function(
-        "(cell) => jupyterapp.shell.currentWidget.content.activeCell.model.id === cell", arg=cell
-    )
+    arrive(notebook, cell)
     # At once, and not when the focus happens to arrive, which is all that JupyterLab promises.
     follow = """async (cell) => {
         const notebook = jupyterapp.shell.currentWidget.content;

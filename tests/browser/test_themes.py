@@ -4,14 +4,11 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-LESSON = "notebooks/q05_flops_are_not_time.ipynb"
+CELLS = ('card("q05.zeros")', "explore.roofline()", 'verdicts("q05")')
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_texts_stand_out_in_both_themes(open_notebook, theme):
-    notebook = open_notebook(LESSON)
-    notebook.theme(theme)
-    notebook.run_cells("from course_lib import", 'card("q05.zeros")', "explore.roofline", 'verdicts("q05")')
+def test_texts_stand_out_in_both_themes(open_cells):
+    notebook = open_cells("from course_lib import card, explore, verdicts", *CELLS, toys=False)
     card = notebook.card("q05.zeros")
     card.get_by_role("button", name="Hint 1").click()
     card.locator("strong", has_text="Hint 1 of 3: the idea").wait_for()

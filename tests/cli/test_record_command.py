@@ -192,6 +192,7 @@ def stand_in(on, names, quick, seconds, measured, sender):
         sender.send(("result", name, example.result(name), None))
 
 
+@pytest.mark.slow
 def test_a_crash_and_a_hang_cost_one_experiment_each(folder, monkeypatch):
     monkeypatch.setattr(taking, "_worker", stand_in)
     monkeypatch.setattr(taking, "HANGS", 20.0)
@@ -238,6 +239,7 @@ def bare(tmp_path, without):
     return {**os.environ, "PYTHONPATH": str(place)}
 
 
+@pytest.mark.slow
 def test_python_m_course_lib_record(root, bare, tmp_path):
     """The command of README.md on a bare machine, quickly; torch.compile and CUDA are not asked for here."""
     out, only = tmp_path / "out.json", ("cuda_graphs", "launch_gaps", "allocator_trace")
@@ -269,6 +271,7 @@ def test_python_m_course_lib_record(root, bare, tmp_path):
     assert taking.check(out).splitlines()[1].startswith("cuda_graphs is unavailable: A CUDA graph")
 
 
+@pytest.mark.slow
 def test_an_interrupt_keeps_what_is_there(root, bare, tmp_path):
     """Ctrl-C in a terminal reaches both processes; what was measured until then is a readable recording."""
     out = tmp_path / "out.json"

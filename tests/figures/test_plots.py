@@ -30,6 +30,13 @@ def test_the_spec_is_json_with_every_mark():
     assert [text for _, text in spec["x"]["ticks"]] == ["1 B", "10 B", "100 B", "1 kB", "10 kB", "100 kB", "1 MB"]
 
 
+def test_points_may_say_more_than_their_name_and_values():
+    points = Points((5, 50), (1, 2), ("", ""), texts=("whose it is", "and whose that is"))
+    (mark,) = Figure("found", "", LOG, LINEAR, (points,)).spec()["marks"]
+    assert mark["texts"] == ["whose it is", "and whose that is"]
+    assert mark["labels"] == ["", ""]
+
+
 def test_bars_take_their_place_from_the_categories():
     spec = Figure("found", "", OPS, LINEAR, (Bars((1, 2)),)).spec()
     assert spec["x"]["ticks"] == [[0.0, "add"], [1.0, "matmul"]]
@@ -63,6 +70,7 @@ def test_numbers_are_sent_no_longer_than_a_picture_shows():
         (lambda: Axis("size", "B", 1, 10, "cubic"), "cubic"),
         (lambda: Figure("f", "", LOG, LINEAR, (Line((1, 2), (1,)),)), "2 x and 1 y"),
         (lambda: Figure("f", "", LOG, LINEAR, (Points((1,), (1,), ()),)), "one label"),
+        (lambda: Figure("f", "", LOG, LINEAR, (Points((1,), (1,), ("x",), texts=("a", "b")),)), "one text each"),
         (lambda: Figure("f", "", LOG, LINEAR, (Bars((1,)),)), "category"),
         (lambda: Figure("f", "", OPS, LINEAR, (Stack({"read": (1,)}),)), "category"),
         (lambda: Figure("f", "", OPS, LINEAR, (Stack({"read": (1, -1)}),)), "below zero"),

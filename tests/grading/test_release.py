@@ -29,6 +29,7 @@ def released(tmp_path_factory) -> dict[str, Path]:
     return {path.suffix: path for path in release(ROOT, tmp_path_factory.mktemp("release"))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [".whl", ".zip"])
 def test_nothing_secret_is_released(released, kind):
     assert secrets_in(released[kind], ROOT / "lessons") == []
@@ -71,6 +72,7 @@ def test_the_zip_holds_the_wheel_and_all_notebooks(released):
     assert any(name.endswith("/checks.json") for name in inside), "the public cases"
 
 
+@pytest.mark.slow
 def test_two_releases_are_equal(released, tmp_path):
     assert [path.read_bytes() for path in release(ROOT, tmp_path)] == [path.read_bytes() for path in released.values()]
 

@@ -127,11 +127,15 @@ def how_many():
 """
 
 CLAIMS = """\
-from course_lib.teaching.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict
 
 
 def it_is_two():
     return Verdict("holds", times=2, ratio=2.0)
+"""
+
+LEDGER = """\
+it-is-two = "holds"  # counted
 """
 
 CHECKS = """\
@@ -176,7 +180,13 @@ class Toy:
         self.unit = root / "lessons" / "q99_toy"
         self.unit.mkdir(parents=True, exist_ok=True)
         texts = {"lesson.md": LESSON, "exercises.md": EXERCISES, "cards.toml": CARDS, "truths.py": TRUTHS}
-        texts |= {"claims.py": CLAIMS, "checks.py": CHECKS, "checks.toml": WORDS, "teaching.md": "# Plans\n"}
+        texts |= {
+            "claims.py": CLAIMS,
+            "checks.py": CHECKS,
+            "checks.toml": WORDS,
+            "ledger.toml": LEDGER,
+            "teaching.md": "# Plans\n",
+        }
         for name, text in texts.items():
             (self.unit / name).write_text(text)
 

@@ -87,6 +87,7 @@ def digest(root):
     return hashlib.sha256(b"".join(made[path] for path in sorted(made, key=str))).hexdigest()
 
 
+@pytest.mark.slow
 def test_a_process_with_another_hash_seed_makes_the_same(toy):
     """No order of a set slips in."""
     done = subprocess.run(

@@ -145,6 +145,7 @@ def test_one_more_recording_counts(library):
     before = made_from(library, lesson, [str(library / folder), str(library / "course_lib" / "accounting" / "gone.py")])
     assert list(before) == [folder]
     (library / folder / "module.py").write_text("")
+    (library / folder / "module.toml").write_text("")
     assert changed(library, lesson, before) == []
     (library / folder / "gpu.json").write_text("{}")
     assert changed(library, lesson, before) == [folder]

@@ -179,7 +179,33 @@ BAD = {
         None,
         "it_is_two() in claims.py gives 'more', which no text names",
     ),
+    "correction that names no number": (
+        "cards.toml",
+        "give or take nothing.",
+        "give or take {notting}.",
+        -3,
+        "its texts name 'notting', which it_is_two() in claims.py does not give",
+    ),
+    "field that no card has": (
+        "cards.toml",
+        'unit = ""',
+        'unit = ""\nhnits = []',
+        -3,
+        "'hnits' is no field of a number; 'hints'?",
+    ),
     "claim with an open brace": ("cards.toml", '"{ratio:.1f}"', '"{ratio"', None, "braces cannot be filled"),
+    "claim without a derivation": ("ledger.toml", "it-is-two", "it-is-too", None, "needs a line in ledger.toml"),
+    "derivation of no claim": ("ledger.toml", "it-is-two", "it-is-too", 0, "no card of cards.toml is called"),
+    "ruling that is none": ("ledger.toml", '"holds"', '"true"', 0, "a ruling is one of holds, holds-if, fails"),
+    "ledger no TOML": ("ledger.toml", '"holds"', "holds", 0, "no valid TOML"),
+    "claims that cannot be imported": ("claims.py", "verdict import", "verdicts import", 0, "No module named"),
+    "part that the map lacks": (
+        "lesson.md",
+        "  minutes: 5",
+        "  part: Tyos\n  planned: {Toys: [], Games: []}\n  minutes: 5",
+        0,
+        "its parts are Toys, Games",
+    ),
     "truths no Python": ("truths.py", "    return 2.0", "    return 2.0)", 0, "SyntaxError"),
     "checks no Python": ("checks.py", "    return x * x", "    return x *", 0, "SyntaxError"),
     "checks cannot run": (
@@ -197,7 +223,7 @@ BAD = {
         "write the reference in checks.py",
     ),
     "check of another unit": ("checks.py", 'id="q99.twice"', 'id="q98.twice"', -1, "the unit's prefix"),
-    "wrong answer sometimes right": ("checks.py", "rng.randint(3, 99)", "rng.randint(2, 4)", None, "twice(x=2)"),
+    "wrong answer often right": ("checks.py", "rng.randint(3, 99)", "rng.choice([2, 2, 4])", None, "is right on"),
     "words no TOML": ("checks.toml", '"You squared it."', "You squared it.", 0, "no valid TOML"),
     "wrong answer without a message": ("checks.toml", '"squared" = "You squared it."\n', "", -1, "has no message"),
     "message without a wrong answer": (
@@ -210,19 +236,28 @@ BAD = {
     "words of no check": ("checks.toml", "[twice]", "[thrice]", 1, "thrice.insight: checks.py has no such check"),
     "unknown words": ("checks.toml", "insight =", "insigt =", 0, "twice.insigt: checks.py has no such"),
     "message of no letters": ("checks.toml", '"You squared it."', '" "', 0, "must be a sentence"),
+    "slip that no public input notices": (
+        "checks.py",
+        "public=[(3,), (5.5,)]",
+        "public=[(3,)]",
+        None,
+        "no public input notices this slip: x frozen at 3",
+    ),
     "wrong answer never seen": ("checks.py", "public=[(3,), (5.5,)]", "public=[(2,)]", None, "no public input tells"),
 }
 ELSEWHERE = {  # problems that stand in another place than the replaced text
     "card without truth": ("cards.toml", 1),
     "card without claim": ("cards.toml", 7),
+    "claim without a derivation": ("cards.toml", 7),
     "claim names no number": ("cards.toml", 7),
     "number that no text names": ("cards.toml", 7),
     "claim with an open brace": ("cards.toml", 7),
     "truth wants a name": ("cards.toml", 1),
     "checks cannot run": ("checks.py", 13),
     "reference from elsewhere": ("checks.py", 13),
-    "wrong answer sometimes right": ("checks.py", 13),
+    "wrong answer often right": ("checks.py", 13),
     "wrong answer never seen": ("checks.py", 13),
+    "slip that no public input notices": ("checks.py", 13),
 }
 
 
@@ -233,6 +268,15 @@ def test_a_bad_line_is_named(toy, name):
     where = ELSEWHERE.get(name) or (file, line + below)
     found = problems(toy)
     assert any((path, at) == where and words in message for path, at, message in found), found
+
+
+def test_slips_that_nobody_can_make_need_their_reason_and_may_not_be_stale(toy):
+    (toy.unit / "mutants.toml").write_text('[twice]\n"_twice: 2 * x → x" = "Not so."\n\n[thrice]\n"x" = ""\n')
+    assert problems(toy) == [
+        ("checks.py", 13, "check 'q99.twice': mutants.toml lists what inputs do notice: _twice: 2 * x → x"),
+        ("mutants.toml", 4, "checks.py has no check 'thrice'"),
+        ("mutants.toml", 5, "say why no input can notice this slip"),
+    ]
 
 
 def test_a_check_that_no_cell_grades(toy):

@@ -51,11 +51,13 @@ def unrounded() -> list:
     return [json.loads(process.communicate()[0]) for process in processes]
 
 
+@pytest.mark.slow
 def test_other_kernels_write_the_same_cases(unrounded):
     here, *others = map(rounded, unrounded)
     assert others == [here] * len(others)
 
 
+@pytest.mark.slow
 def test_no_value_lies_where_another_processor_could_round_it_otherwise(unrounded):
     """A remedy for a value that does: another public input."""
     values = [seen for seen in zip(*map(leaves, unrounded), strict=True) if isinstance(seen[0], float)]

@@ -55,10 +55,12 @@ def faults(nb: nbformat.NotebookNode) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_lessons_have_no_lint_problem():
     assert [str(problem) for problem in lint(ROOT)] == []
 
 
+@pytest.mark.slow
 def test_what_is_built_comes_from_the_lessons():
     assert drift(ROOT) == []
 

@@ -29,6 +29,7 @@ print(json.dumps({
     "titles": [units.about(unit)["title"] for unit in units.names()],
     "checks": [sorted(units.checks(unit)) for unit in units.names()],
     "experiments": list(experiments.names()),
+    "published": [figure.prediction for figure in experiments.published.table()],
     "explorers": explorers,
     "one": check("q05.intensity", lambda m, k, n, bytes_per_element: 0.0).outcome,
 }))
@@ -57,5 +58,6 @@ def test_an_installed_wheel_has_what_a_checkout_has(installed, tmp_path):
     assert said["titles"] == [units.about(unit)["title"] for unit in units.names()]
     assert said["checks"] == [sorted(units.checks(unit)) for unit in units.names()]
     assert said["experiments"] == list(experiments.names())
+    assert said["published"] == [figure.prediction for figure in experiments.published.table()]
     assert len(said["explorers"]) == len(list(ROOT.glob("lessons/*/explorer.py"))) > 0
     assert said["one"] == "wrong"

@@ -69,7 +69,8 @@ class Device:
     "l2", "infinity-cache"; main memory is not among them.
     links: name -> one-way B/s of this device, all its links of that name together: "nvlink", "pcie", "ici". What is
     printed for NVLink counts both directions: the 900 GB/s of an H100 are 450e9 here.
-    power: the data sheet's limit (TDP) in W. price_per_hour: dollars for this one device, on demand. None: unknown.
+    power: the data sheet's limit (TDP) in W; a lower cap moves no peak, so that bounds still hold. price_per_hour:
+    dollars for this one device, on demand. None: unknown.
     sparse_peaks: dtype -> FLOP/s with 2:4 structured sparsity; no calculator uses them.
     Make a variant with `dataclasses.replace(device, memory_bandwidth=...)`.
     """

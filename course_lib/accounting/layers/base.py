@@ -1,5 +1,7 @@
 """What every layer says, and blocks of layers."""
 
+from collections import namedtuple
+
 from course_lib.accounting import units
 from course_lib.accounting.layers import tape
 from course_lib.accounting.quantity import Quantity, product, symbol, total
@@ -11,18 +13,24 @@ class Inputs:
     """What a layer is asked about: B sequences of T tokens, quantities both, and how a step is run.
 
     image: what an image model reads, in patches or as sides in pixels. causal: whether later tokens are masked. page:
-    tokens of a page of the cache. precision, attention, recompute: as in `memory.activations`. m, s, w: bytes of a
-    number that a matrix product reads or writes, of one in the residual stream, and of a weight.
+    tokens of a page of the cache. documents: length -> how many of it are packed into the sequences. precision,
+    attention, recompute, fused_loss: as in `memory.activations`. m, s, w: bytes of a number that a matrix product reads
+    or writes, of one in the residual stream, and of a weight.
     """
 
-    def __init__(
-        self, B, T, image=None, causal=False, precision="fp32", attention="eager", recompute="none", page=None
-    ):
-        self.B, self.T, self.image, self.causal, self.page = B, T, image, causal, page
-        self.precision, self.attention, self.recompute = precision, attention, recompute
-        self.cast = precision == "amp-bf16"  # autocast copies inputs and weights of matrix products to bf16
-        self.m = 4 if precision == "fp32" else 2
-        self.s = self.w = 2 if precision == "bf16" else 4
+    image = documents = page = None
+    causal = fused_loss = False
+    precision, attention, recompute = "fp32", "eager", "none"
+
+    def __init__(self, B, T, **how):
+        vars(self).update(how, B=B, T=T)
+        self.cast = self.precision == "amp-bf16"  # autocast copies inputs and weights of matrix products to bf16
+        self.m = 4 if self.precision == "fp32" else 2
+        self.s = self.w = 2 if self.precision == "bf16" else 4
+
+
+# one call of an eager framework. part: its name. flops. moved: numbers read and written, weights included
+Call = namedtuple("Call", "part flops moved")
 
 
 class UnsaidError(ValueError):
@@ -109,6 +117,10 @@ class Layer:
         """Trainable parameters; active: those that one token meets."""
         self._unsaid("what parameters it has: define parameters(active)")
 
+    def touched(self, x: Inputs) -> dict[str, Quantity]:
+        """Parameters that the next token of x.B sequences reads."""
+        return self.parameters()
+
     def flops(self, x: Inputs) -> dict[str, Quantity]:
         """FLOP of its matrix products and convolutions, forward."""
         self._unsaid("what it computes: define flops(x)")
@@ -129,9 +141,38 @@ class Layer:
         """Sentences: what it computes that is never counted."""
         return ()
 
+    wires = None  # product -> what it multiplies: "in", or products before it
+
+    def adapted(self, x: Inputs, ranks: dict[str, Quantity], into: bool, again=()) -> tuple[dict[str, Quantity], bool]:
+        """FLOP of forward and backward where all weights are frozen, with adapters of `ranks` beside projections, and
+        whether its output has a gradient to pass back. into: whether its input has; again: parts that run once more.
+        """
+        if self.wires is None:
+            self._unsaid("which of its products need a gradient where weights are frozen")
+        terms, live, ends, whole = [], {"in": into}, self.projections(), self.flops(x)
+        for name, operands in self.wires.items():
+            grads = sum(live.get(each, False) for each in operands)  # gradients of operands: backward has no others
+            part = PROJECTIONS.get(name, name)
+            once = 1 + (part in again)
+            if name in ends:
+                width_in, width_out = ends[name]
+                tokens = 2 * x.B * x.T
+                terms.append({part: (once + bool(grads)) * tokens * width_in * width_out})
+                if name in ranks:  # both of its matrices are trained; the second one's input needs a gradient
+                    first, second = (once + 1 + bool(grads)) * width_in, (once + 2) * width_out
+                    terms.append({"adapters": tokens * ranks[name] * (first + second)})
+            elif name in whole:
+                terms.append({part: (once + (grads if name in CORE else bool(grads))) * whole[name]})
+            live[name] = bool(grads) or name in ranks
+        return added(terms), any(live.values())
+
     def projections(self) -> dict[str, tuple[Quantity, Quantity]]:
         """Name among `PROJECTIONS` -> widths that go in and out of that matrix."""
         return {}
+
+    def calls(self, x: Inputs) -> list[Call]:
+        """What an eager framework runs one after the other, forward: products, norms, activations and sums."""
+        self._unsaid("what it runs, one call after another: define calls(x)")
 
     def saved(self, x: Inputs) -> dict[str, Quantity]:
         """Bytes that autograd keeps of it from the forward to the backward pass."""
@@ -157,6 +198,24 @@ class Layer:
         """Numbers kept of T tokens of one sequence, for the next one."""
         self._unsaid("what it keeps for the next token: define cache(x)")
 
+    copies: Quantity | int = 0  # of a token, which go to experts and come back
+
+    @property
+    def gathered(self) -> tuple[Quantity, Quantity | int]:
+        """Width of what tensor ranks gather: for the matrices that they divide by columns, and for use without one."""
+        return self.d, 0
+
+    @property
+    def passed(self) -> Quantity:
+        """Width of the keys and values that ring attention passes on."""
+        self._unsaid("what ranks that share a sequence pass on: define passed")
+
+    def ranked(self, b: Quantity, T: Quantity, eager: bool) -> dict[str, Quantity]:
+        """Bytes that a rank keeps of it for b tokens of sequences of T, in 16 bit (Korthikanti et al. 2022, section
+        4.1), its input aside: what is `whole` on every tensor rank, what is `divided`, and the `core` of attention.
+        """
+        self._unsaid("what a rank keeps of it: define ranked(b, T, eager)")
+
     def shard(self, t: Quantity, e: Quantity | int = 1) -> "Layer":
         """This layer on one of t tensor-parallel ranks, e of which share the experts of a mixture."""
         return self if t == e == 1 else self._unsaid("how it is divided among ranks: define shard(t, e)")
@@ -165,7 +224,7 @@ class Layer:
 class Plain(Layer):
     """Base of layers that have no matrix product, keep nothing for the next token and are whole on every rank."""
 
-    branch = False
+    branch, wires = False, {}
 
     def flops(self, x):
         return {}
@@ -178,7 +237,8 @@ class Plain(Layer):
 
 
 # projections that an adapter can stand beside -> the part that they belong to
-PROJECTIONS = {name: "attention" for name in ("q", "k", "v", "out")} | {name: "mlp" for name in ("gate", "up", "down")}
+PROJECTIONS = dict.fromkeys("qkv", "attention.qkv") | {"out": "attention.out"}
+PROJECTIONS |= dict.fromkeys(("gate", "up", "down"), "mlp")
 CORE = ("attention.scores", "attention.values")  # what selective recomputation runs once more
 
 
@@ -197,6 +257,17 @@ class Block(Layer):
     def parameters(self, active=False):
         return self._sum(lambda layer: layer.parameters(active))
 
+    def touched(self, x):
+        return self._sum(lambda layer: layer.touched(x))
+
+    @property
+    def sums(self) -> int:
+        """All-reduces of a forward pass under tensor parallelism: one for each branch (Shoeybi et al., Megatron-LM,
+        2019), or for all that share a norm.
+        """
+        branches = sum(layer.branch for layer in self.layers)
+        return min(branches, len(self.layers) - branches) or branches
+
     def flops(self, x):
         return self._sum(lambda layer: layer.flops(x))
 
@@ -209,6 +280,11 @@ class Block(Layer):
         residual = sum(layer.branch for layer in self.layers) * x.B * x.T * self.width
         return self._sum(lambda layer: layer.extras(x)) | {"residual": residual}
 
+    def calls(self, x):
+        stream = x.B * x.T * self.width
+        residual = Call("residual", stream, 3 * stream)
+        return [call for layer in self.layers for call in layer.calls(x) + [residual] * layer.branch]
+
     def training(self, x):
         again = {"none": (), "selective": CORE, "full": self.flops(x)}[x.recompute]
 
@@ -216,6 +292,16 @@ class Block(Layer):
             return {name: (1 + layer.backward + (name in again)) * part for name, part in layer.flops(x).items()}
 
         return self._sum(ask)
+
+    def adapted(self, x, ranks, into):
+        again = {"none": (), "selective": CORE, "full": self.flops(x)}[x.recompute]
+        answers, reached = [], into
+        for layer in self.layers:
+            parts, live = layer.adapted(x, ranks, into, again)
+            answers.append(parts)
+            reached = reached or live
+            into = into if self.sums == 1 else reached  # branches that share a norm have one input
+        return added(answers), reached
 
     def saved(self, x):
         if x.recompute == "full":  # its input, and nothing else
@@ -225,8 +311,22 @@ class Block(Layer):
     def cache(self, x):
         return self._sum(lambda layer: layer.cache(x))
 
+    @property
+    def branches(self) -> list[Layer]:
+        """Those that add to the residual stream, each with an input of its own."""
+        return [layer for layer in self.layers if layer.branch][: self.sums]
+
+    def ranked(self, b, T, eager):
+        inputs = {"whole": 2 * b * len(self.branches) * self.width}
+        return added([inputs, *(layer.ranked(b, T, eager) for layer in self.layers)])
+
     def shard(self, t, e=1):
         return Block(*(layer.shard(t, e) for layer in self.layers), label=self.label)
+
+
+def product_call(part: str, rows, inputs, outputs) -> Call:
+    """[rows, inputs] @ [inputs, outputs]."""
+    return Call(part, 2 * rows * inputs * outputs, rows * inputs + inputs * outputs + rows * outputs)
 
 
 def matrix(each, inputs, *outputs, bias) -> list[Quantity]:

@@ -1,8 +1,8 @@
 """What stands before and after the blocks: embeddings and heads."""
 
 from course_lib.accounting.layers import tape
-from course_lib.accounting.layers.base import WIDTH, Layer, Plain, matrix
-from course_lib.accounting.quantity import ceil, product, symbol
+from course_lib.accounting.layers.base import WIDTH, Call, Layer, Plain, matrix, product_call
+from course_lib.accounting.quantity import ceil, product, smallest, symbol
 
 VOCABULARY = WIDTH | {"V": "vocabulary"}
 
@@ -28,6 +28,12 @@ class Embedding(Plain):
         if self.segments is not None:
             parts["embedding.segment"] = symbol("s", self.segments, "segments") * self.d
         return parts
+
+    def touched(self, x):  # a row a sequence; a head with the same matrix reads all of it
+        whole = ("embedding.token",) if self.tied else ()
+        return {
+            name: part if name in whole else smallest(x.B * self.d, part) for name, part in self.parameters().items()
+        }
 
     def extras(self, x):
         added = (self.positions is not None) + (self.segments is not None)
@@ -71,6 +77,10 @@ class PatchEmbedding(Layer):
     def extras(self, x):
         return {"embedding.position": x.B * x.T * self.d}
 
+    def calls(self, x):
+        added = Call("embedding.position", x.B * x.T * self.d, 3 * x.B * x.T * self.d)
+        return [product_call("embedding.patch", x.B * x.image, self.c * self.p * self.p, self.d), added]
+
     def ops(self, x):
         return tape.patches(self, x)
 
@@ -88,6 +98,7 @@ class Head(Layer):
 
     sizes = VOCABULARY
     tied = bias = False
+    wires = {"head": ("in",)}
 
     def assumes(self, x):
         return ("The head runs at every position.",)
@@ -135,6 +146,9 @@ class PooledHead(Layer):
 
     def extras(self, x):
         return {"activation": x.B * self.K} if self.part == "pooler" else {}
+
+    def calls(self, x):
+        return super().calls(x) if self.part == "pooler" else [product_call(self.part, x.B, self.d, self.K)]
 
     def ops(self, x):
         return super().ops(x) if self.part == "pooler" else tape.classifier(self, x)

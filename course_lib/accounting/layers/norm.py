@@ -1,7 +1,7 @@
 """Norms over the model's width."""
 
 from course_lib.accounting.layers import tape
-from course_lib.accounting.layers.base import WIDTH, Plain
+from course_lib.accounting.layers.base import WIDTH, Call, Plain
 from course_lib.accounting.quantity import product
 
 # FLOP per element. LayerNorm: mean 1, variance 3, subtract and divide 2, gain and bias 2. RMSNorm: square, sum, ·1/rms,
@@ -21,8 +21,14 @@ class Norm(Plain):
     def ops(self, x, first=False, residual=False):
         return tape.norm(self, x, first, residual)
 
+    def ranked(self, b, T, eager):
+        return {"whole": 2 * b * self.d}
+
     def tensors(self, each):
         return [product(each, self.d)] * (1 + self.bias)
+
+    def calls(self, x):
+        return [Call("norm", self.extras(x)["norm"], 2 * x.B * x.T * self.d)]
 
     def extras(self, x):
         return {"norm": EACH[self.rms] * x.B * x.T * self.d}

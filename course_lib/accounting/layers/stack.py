@@ -1,5 +1,6 @@
 """What all models have in common: layers before the blocks, the blocks, layers after. Totals are sums over them."""
 
+from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 
@@ -19,6 +20,10 @@ class Stack:
     decodes = True  # whether it says the next token, so that a causal mask and a cache mean something
     reads_images = False
     omits_extras = "Softmax, norms, activation functions, residual additions and the embedding look-up."
+    written = (
+        "The model as written in transformers 5.23, on the CPU of PyTorch 2.13, with labels and no attention mask."
+    )
+    omits_parameters: tuple[str, ...] = ()
 
     def stack(self) -> tuple[list[Layer], list[Layer], list[Layer]]:
         """(before the blocks, the blocks in their order, after them)"""
@@ -26,8 +31,11 @@ class Stack:
 
     @cached_property
     def parts(self) -> tuple[list[Layer], list[Layer], list[Layer]]:
-        """`stack()`, made once."""
-        return self.stack()
+        """`stack()`, made once; an embedding knows whether the head has its matrix."""
+        before, blocks, after = self.stack()
+        if any(getattr(layer, "tied", False) for layer in after):
+            before = [layer.but(tied=True) if hasattr(layer, "tied") else layer for layer in before]
+        return before, blocks, after
 
     @cached_property
     def kinds(self) -> list[tuple[Layer, Quantity]]:
@@ -126,11 +134,12 @@ class Stack:
         """Trainable parameters, equal to the real checkpoint's; a tied head counts once, under embedding.token.
 
         Parts: embedding.…, attention.…, router, mlp, norm, head, as the layers name them, summed over the layers;
-        "layer.…" is one layer, "layers.…" all of them. active=True keeps everything but counts active experts: the
-        parameters that one token meets.
+        "layer.…" is one layer, "layers.…" all of them. A ConvNet has its stages, and in each convolution, norm and
+        linear. active=True keeps everything but counts active experts: the parameters that one token meets.
         """
         units.flag(active, "active")
-        return self.breakdown("parameters", lambda layer: layer.parameters(active), assumptions=self._reading(active))
+        said = {"assumptions": self._reading(active), "omitted": self.omits_parameters}
+        return self.breakdown("parameters", lambda layer: layer.parameters(active), **said)
 
     def _reading(self, active: bool) -> tuple[str, ...]:
         """Sentences on how parameters are counted."""
@@ -142,7 +151,11 @@ class Stack:
 
     # ------------------------------------------------------------ what it is asked about
 
-    def inputs(self, batch=1, seq=None, image=None, causal=False, **more) -> Inputs:
+    def at(self, image) -> "Stack":
+        """This model as it reads images of the size `image`: itself, unless its layers depend on it."""
+        return self
+
+    def inputs(self, batch=1, seq=None, image=None, causal=False, documents=None, **more) -> Inputs:
         """What every layer is asked about; ValueError for what this model does not read."""
         B = units.count(batch, "batch")
         if units.flag(causal, "causal") and not self.decodes:
@@ -155,7 +168,15 @@ class Stack:
             raise ValueError(f"image={image!r}: {self.name} reads tokens; give seq=, the tokens in a sequence.")
         T, image = self._tokens(seq, image)
         B = symbol("B", B, f"{'images' if self.reads_images else 'sequences'} in the batch")
-        return Inputs(B, T, image=image, causal=causal, **more)
+        if documents is not None:
+            given, listed = documents, isinstance(documents, (list, tuple)) and not self.reads_images
+            documents = Counter(units.count(length, "documents") for length in (given if listed else ()))
+            if sum(documents.elements()) != B * T or max(documents) > T:
+                raise ValueError(
+                    f"documents={units.shortly(given)} must be lengths of at most seq={T.value} tokens each, "
+                    f"batch · seq = {(B * T).value} together."
+                )
+        return Inputs(B, T, image=image, causal=causal, documents=documents, **more)
 
     def _tokens(self, seq, image):
         """(tokens, what an image becomes)"""

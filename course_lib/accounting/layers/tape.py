@@ -298,8 +298,11 @@ def language_head(layer, x) -> list[Op]:
     ops.op(extra=loss, change=loss)
     # shifting drops the first of T + 1 labels; in one sequence the rest is contiguous, and no copy is made
     labels = size(8, "BT") if x.B > 1 else size(8, "BT", "B")
-    ops.op({"loss": loss + labels + size(4, "")}, extra=loss)  # log-softmax, labels, the sum of their weights
-    if x.m != 4:
+    if x.fused_loss:  # the logits, whose gradient takes their place, labels, a log-sum-exp of each row
+        ops.list = [Op({"loss": size(x.m, "BTV") + labels + size(4, "BT")})]
+    else:
+        ops.op({"loss": loss + labels + size(4, "")}, extra=loss)  # log-softmax, labels, the sum of their weights
+    if x.m != 4 and not x.fused_loss:
         ops.op(extra=size(x.m, "BTV"), change=size(x.m - 4, "BTV"))
     ops.linear("head", "d", "V", bias=False)
     return ops.list
@@ -361,10 +364,10 @@ class Step:
     """
 
     def __init__(self, model, x):
+        if not model.kinds:
+            raise ValueError(f"model={model.name!r} has no blocks; the peak of a model of equal ones is known.")
         self.x, (block, _) = x, model.kinds[0]
         before, _, (*between, head) = model.parts
-        tied = getattr(head, "tied", False)  # then the gradient of the head waits for that of the embedding
-        before = [layer.but(tied=True) if tied and hasattr(layer, "tied") else layer for layer in before]
         self.head, self.final_norm = head.ops(x), [op for layer in between for op in layer.ops(x)]
         self.layer = _in_block(block, x)
         self.attention = next((layer for layer in block.layers if hasattr(layer, "qk_norm")), None)

@@ -10,6 +10,9 @@ from course_lib.figures import style
 from course_lib.figures.charts import in_words, key
 from course_lib.figures.figure import draw
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 PHASES = ("forward", "backward", "optimizer")
 POINTS = 5  # of each phase, by its allocations and releases: 20 %, 40 % … of them
@@ -27,7 +30,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     else:
         model, batch = tiny_gpt.describe(layers=12, d_model=768, heads=12, vocab=50257, context=1024), 4
     trace, peak = _Trace(model, batch), _predicted(model, batch, device)
-    call = f"GPT-2 step, {model.layers} layers of width {model.d_model}, {batch} × {model.context} tokens"
+    call = say("calls", "step", layers=model.layers, d_model=model.d_model, batch=batch, context=model.context)
     names = [f"{phase}, {100 * point // POINTS} %" for phase in PHASES for point in range(1, POINTS + 1)]
     found = [_case(name, call, number, trace, peak.get(name)) for number, name in enumerate(names, 1)]
     found.append(_case("peak", call, 0, trace, peak["peak"]))
@@ -164,9 +167,7 @@ def plot(result):
     peak = next((row["measured"] for row in result.rows if row["case"] == "peak"), None)
     lowest, highest = min(row["measured"] for row in rows), max(row["measured"] for row in rows)
     highest = highest if peak is None else max(highest, peak)
-    title = (
-        f"Through a training step, allocated memory moves between {quantity(lowest, 'B')} and {quantity(highest, 'B')}"
-    )
+    title = say("title", lowest=quantity(lowest, "B"), highest=quantity(highest, "B"))
 
     def paint(axes):
         told = [(row["point"], result.prediction[row["case"]]) for row in rows]
@@ -182,14 +183,14 @@ def plot(result):
         if peak is None:
             return []
         axes.axhline(peak, color=style.MEASURED, linestyle="--", marker="")
-        return [(2 * POINTS + 0.5, peak, f"peak: {quantity(peak, 'B')}")]
+        return [(2 * POINTS + 0.5, peak, say("peak", peak=quantity(peak, "B")))]
 
     return draw(
         title,
         f"{title}. {in_words(result)}",
         paint,
         x=None,
-        y=("allocated memory", "B"),
+        y=(say("axis"), "B"),
         note=key(result),
         height=4,
     )
@@ -197,17 +198,14 @@ def plot(result):
 
 EXPERIMENT = Experiment(
     name="allocator_trace",
-    question="How much memory is handed out, moment by moment, while a model trains?",
-    columns=quantity_columns("bytes", "B", Column("point", "point of the step", "", "int", shown=False)),
+    question=say("question"),
+    columns=quantity_columns(
+        say("columns", "measured"), "B", Column("point", say("columns", "point"), "", "int", shown=False)
+    ),
     timed=False,
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
-    on_gpu="GPT-2 small, 4 × 1024 tokens, with reserved memory",
-    method=(
-        "The model is GPT-2 with eager attention in fp32 and AdamW; traced are the second step and the third.",
-        "On a processor the profiler reports every allocation and release, on a GPU the history of the caching "
-        "allocator, in bytes as they are asked for; what it reserves comes in blocks.",
-        "Points of a phase are shares of its allocations and releases, not of its time.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

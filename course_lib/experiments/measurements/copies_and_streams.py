@@ -7,6 +7,9 @@ from course_lib.experiments.running.experiment import Case, Experiment, main_dty
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
 
 SIZE = 256 * 2**20  # bytes of a copy
 PRODUCT = 12288  # side of the matrix product beside which is copied: on an H100 it takes about as long
@@ -21,7 +24,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     found = [
         Case(
             f"copy alone: {way}",
-            f"{large}, {way}",
+            say("calls", "copy", large=large, way=way),
             (copied,),
             build=lambda bench, way=way: copy(bench, way, SIZE),
             expect=_copying,
@@ -35,7 +38,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
     beside(
         "both directions at once",
-        f"{large} pinned each way, on two streams",
+        say("calls", "both", large=large),
         (copied, copied),
         _both_ways,
         _copying,
@@ -51,7 +54,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     )
     beside(
         "copy, then product",
-        f"{large} pinned to the GPU and the product, on one stream",
+        say("calls", "one-stream", large=large),
         (copied, product),
         calls.one_after_another(lambda bench: copy(bench, "pinned, to the GPU", SIZE), multiply),
         lambda device: _together(device, product, sum),
@@ -59,7 +62,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     for memory in ("pinned", "pageable"):
         beside(
             f"copy beside product, {memory}",
-            f"{large} {memory} to the GPU, and the product, on two streams",
+            say("calls", "two-streams", large=large, memory=memory),
             (copied, product),
             lambda bench, memory=memory: _two_streams(bench, memory, multiply),
             lambda device: _together(device, product, max),
@@ -111,32 +114,23 @@ def _two_streams(bench, memory: str, multiply: calls.Build):
 
 def plot(result):
     """Predicted and measured time of each case, on a logarithmic axis."""
-    times, title = result.measured, "Copies between host and GPU"
+    times, title = result.measured, say("title", "plain")
     pageable, pinned = (times.get(f"copy alone: {memory}, to the GPU") for memory in ("pageable", "pinned"))
     if pageable and pinned:
-        title = f"Pinned memory reaches the GPU {pageable / pinned:.1f} times as fast as pageable memory"
-    return dots(result, title=title, axis="time")
+        title = say("title", "found", factor=pageable / pinned)
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="copies_and_streams",
-    question="How fast do bytes reach the GPU, and can it compute meanwhile?",
-    columns=quantity_columns("time", "s", Column("bytes", "bytes", "B", "int")),
+    question=say("question"),
+    columns=quantity_columns(say("columns", "measured"), "s", Column("bytes", say("columns", "bytes"), "B", "int")),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     quick_seconds=0.2,
     full_seconds=0.5,
-    on_gpu="256 MiB and a bf16 product of 12288³",
-    gpu_only=(
-        "Copies between host and GPU need an NVIDIA GPU, and torch sees none here: the recordings of this experiment, "
-        "where there are some, load everywhere."
-    ),
-    method=(
-        "Host memory is touched before it is copied; pinned memory is pinned beforehand.",
-        "Copies and products of two streams are queued again and again: the time is that of one of each, in the long "
-        "run.",
-        "The host stages a pageable copy through a small pinned buffer and launches nothing meanwhile.",
-        "Predicted is the full rate of PCIe in one direction, as the profile measured it, else from the data sheet.",
-    ),
+    on_gpu=say("on-gpu"),
+    gpu_only=(say("gpu-only")),
+    method=say.all("method"),
 )

@@ -7,6 +7,9 @@ from course_lib.experiments.running.experiment import Case, Experiment, main_dty
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
+from course_lib.words import words
+
+say = words(__file__)
 
 LAYERS, WIDTH = 20, 1024
 
@@ -20,7 +23,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             roofline.matmul(rows, WIDTH, WIDTH, dtype),
             roofline.elementwise(rows * WIDTH, reads=1, dtype=dtype, name="ReLU"),
         )
-        ops, call = layer * LAYERS, f"{LAYERS} layers {WIDTH}→{WIDTH} with ReLU, {rows} rows"
+        ops, call = layer * LAYERS, say("calls", "chain", layers=LAYERS, width=WIDTH, rows=rows)
         for how, build in (("launched", _launched), ("graph", _replayed)):
             found.append(
                 Case(
@@ -36,7 +39,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         found.append(
             Case(
                 "capture, 1 row",
-                f"capturing the graph of {LAYERS} layers, once",
+                say("calls", "capture", layers=LAYERS),
                 observe=lambda bench, seconds: _captures(bench, seconds, dtype),
                 expect=lambda device: None,
                 facts={"rows": 1, "how": "capture"},
@@ -115,30 +118,27 @@ def _captures(bench, seconds: float, dtype: str) -> list[float]:
 
 def plot(result):
     """Time of the chain over its rows, launched and replayed."""
-    times, title = result.measured, "A graph saves the launches, and only them"
+    times, title = result.measured, say("title", "plain")
     if {"1 row, launched", "1 row, graph"} <= set(times):
         factor = times["1 row, launched"] / times["1 row, graph"]
-        title = f"One row: the graph is {factor:.1f} times as fast; many rows hide their launches anyway"
-    return curves(result, x="rows", title=title, axis="time of the chain", by="how")
+        title = say("title", "found", factor=factor)
+    return curves(result, x="rows", title=title, axis=say("axis"), by="how")
 
 
 EXPERIMENT = Experiment(
     name="cuda_graphs",
-    question="What does it save to launch a whole chain at once?",
+    question=say("question"),
     columns=quantity_columns(
-        "time of the chain", "s", Column("rows", "rows", "", "int"), Column("how", "how", "", "str")
+        say("columns", "measured"),
+        "s",
+        Column("rows", say("columns", "rows"), "", "int"),
+        Column("how", say("columns", "how"), "", "str"),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     full_seconds=0.6,
-    on_gpu="bf16",
-    gpu_only=(
-        "A CUDA graph saves the launches of GPU kernels, and a processor launches none: this experiment runs on an "
-        "NVIDIA GPU only; its recordings, where there are some, load everywhere."
-    ),
-    method=(
-        "Every layer writes into memory that is already there, and all weights stay where they are.",
-        "Capturing is timed by itself, with the three warm-up runs that it needs.",
-    ),
+    on_gpu=say("on-gpu"),
+    gpu_only=(say("gpu-only")),
+    method=say.all("method"),
 )

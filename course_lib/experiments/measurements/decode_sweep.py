@@ -13,6 +13,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -78,43 +81,39 @@ def _case(name: str, nets: _Nets, batch: int, context: int, graph: bool, launche
             weight_dtype=dtype,
             kv_dtype=dtype,
             compute_dtype=dtype,
+            reads="all",  # every position counts, as in the recordings
         ).seconds
 
     facts = {"batch": batch, "context": context, "line": f"batch {batch}{launched}"}
-    return Case(
-        name, f"a token for each of {batch}" if batch > 1 else "a token", ops, build, expect=expect, facts=facts
-    )
+    call = say("calls", "many" if batch > 1 else "one", batch=batch)
+    return Case(name, call, ops, build, expect=expect, facts=facts)
 
 
 def plot(result):
     """Time of a step over the tokens in the cache, a line for each batch."""
     rows = {(row["batch"], row["context"]): row["measured"] for row in result.rows if "launched" not in row["line"]}
     (small, short), (large, _) = min(rows), max(rows)
-    title = "A decode step by batch and context"
+    title = say("title", "plain")
     if (large, short) in rows and large > small:
         factor = quantity(rows[large, short] / rows[small, short], "×")
-        title = f"{large // small} times the tokens in a step take {factor} the time, with {short} tokens in the cache"
-    return curves(result, x="context", title=title, axis="time of a step", by="line")
+        title = say("title", "found", more=large // small, factor=factor, short=short)
+    return curves(result, x="context", title=title, axis=say("axis"), by="line")
 
 
 EXPERIMENT = Experiment(
     name="decode_sweep",
-    question="How long does one decode step take, by batch and by the length of the cache?",
+    question=say("question"),
     columns=quantity_columns(
-        "time of a step",
+        say("columns", "measured"),
         "s",
-        Column("batch", "batch", "", "int", shown=False),
-        Column("context", "tokens in the cache", "", "int"),
-        Column("line", "line", "", "str", shown=False),
+        Column("batch", say("columns", "batch"), "", "int", shown=False),
+        Column("context", say("columns", "context"), "", "int"),
+        Column("line", say("columns", "line"), "", "str", shown=False),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     full_seconds=0.4,
-    on_gpu="1.8 billion parameters in bf16, the step as a CUDA graph",
-    method=(
-        "Keys and values lie in memory that is allocated once; the new token is written into its place, and attention "
-        "(scaled_dot_product_attention) reads the others where they are.",
-        "The cache is full of numbers that are not zero. Sampling is left out.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -14,6 +14,9 @@ from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 MB = 10**6
 PIECE = 2**20  # B of one read
@@ -36,7 +39,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             """The kernel copies each page out of main memory; the piece that it is copied to stays in the cache."""
             return None if cold or device.kind != "cpu" else device.memory_bandwidth
 
-        call = f"{size // MB} MB, read in pieces of {piece // 2**10} KiB"
+        call = say("calls", "read", size=size // MB, piece=piece // 2**10)
         return Case(name, call, observe=observe, expect=expect)
 
     cold = (case("cold, from the disk", PIECE, cold=True),) if hasattr(os, "posix_fadvise") else ()
@@ -91,27 +94,21 @@ def plot(result):
     """Measured and predicted rate of each case, on a logarithmic axis."""
     rates = result.measured
     cold, warm = rates.get("cold, from the disk"), rates.get("warm, from the page cache")
-    title = "The page cache hands out a file at about the speed of a copy in memory"
+    title = say("title", "plain")
     if cold and warm:
-        title = f"From the disk {quantity(cold, 'B/s')}, from the page cache {quantity(warm, 'B/s')}"
-    return dots(result, title=title, axis="rate")
+        title = say("title", "found", cold=quantity(cold, "B/s"), warm=quantity(warm, "B/s"))
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="disk_stream",
-    question="How fast can a file be read from the disk, and how fast when the system still has it in memory?",
-    columns=quantity_columns("rate", "B/s"),
+    question=say("question"),
+    columns=quantity_columns(say("columns", "measured"), "B/s"),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     quick_seconds=0.1,
     full_seconds=2.0,
-    on_gpu="the disk of the machine that the GPU is in",
-    method=(
-        "The file lies in the folder for temporary files and holds random bytes; it is removed afterwards.",
-        "Cold: the system is asked to drop the file from its page cache before each reading. Where that folder is in "
-        "memory (tmpfs), or the disk is virtual and its host keeps a cache, the bytes do not come from a disk.",
-        "Predicted for warm reads is the bandwidth of main memory: each byte is read from it once, and the piece that "
-        "it is copied to stays in the cache.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

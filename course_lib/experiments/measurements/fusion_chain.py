@@ -9,6 +9,9 @@ from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
 
 SCALE, SHIFT, KEPT = 1.5, 0.25, 0.9
 TANH_GELU = 8  # FLOPs of a GELU by tanh, the tanh counted as one: x·(0.5 + 0.5·tanh(x·(c + d·x·x)))
@@ -27,17 +30,18 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     fused = (one("fused", 2, 3 + TANH_GELU),)
 
     def case(name, how, ops, build):
-        return Case(name, f"{how}, {elements} numbers", ops, lambda bench: build(*_operands(bench, elements, dtype)))
+        call = say("calls", how, elements=elements)
+        return Case(name, call, ops, lambda bench: build(*_operands(bench, elements, dtype)))
 
     found = [
-        case("four passes", "into memory that is there", four, _four),
-        case("four passes, fresh results", "as it is written", four, _fresh),
-        case("one pass: x·mask", "the last of the four", (one("times mask", 2, 1),), _one),
+        case("four passes", "reused", four, _four),
+        case("four passes, fresh results", "fresh", four, _fresh),
+        case("one pass: x·mask", "last", (one("times mask", 2, 1),), _one),
     ]
     if device.kind == "gpu":
-        found.append(case("Triton kernel", "fused by hand", fused, _triton))
+        found.append(case("Triton kernel", "by-hand", fused, _triton))
     if not quick:
-        found.append(case("torch.compile", "fused by a compiler", fused, _compiled))
+        found.append(case("torch.compile", "compiled", fused, _compiled))
     return tuple(found)
 
 
@@ -100,22 +104,19 @@ def _check(bench, x, mask, out, who: str) -> None:
 
 def plot(result):
     """Predicted and measured time of each case, on a logarithmic axis."""
-    times, title = result.measured, "Four passes over memory, and one"
+    times, title = result.measured, say("title", "plain")
     fused = [name for name in ("Triton kernel", "torch.compile") if name in times]
     if fused and "four passes" in times:
-        title = f"Fused, the chain is {times['four passes'] / times[fused[0]]:.1f} times as fast as four passes"
-    return dots(result, title=title, axis="time")
+        title = say("title", "found", factor=times["four passes"] / times[fused[0]])
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="fusion_chain",
-    question="Four operations on the same numbers: what does it save to read and write memory once?",
+    question=say("question"),
     cases=cases,
     plot=plot,
     full_seconds=0.8,
-    on_gpu="bf16, 16 times as many numbers",
-    method=(
-        "Arrays are larger than the caches; but for the case with fresh results, memory is there before.",
-        "Fused kernels are compiled before they are timed, and their numbers are compared with those of the calls.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

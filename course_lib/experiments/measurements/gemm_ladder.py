@@ -13,6 +13,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rates
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 STEPS = 8  # rows or outer products that one run of a rung's function does
 
@@ -39,17 +42,17 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     rungs = (
         rung(
             "dot products",
-            f"{n}² times torch.dot of {n} numbers",
+            say("calls", "dots", n=n),
             roofline.Op("dot", 2 * n, precision.nbytes(2 * n + 1, dtype), dtype),
             n**2,
             build_dots(n, dtype),
             1 / n,
         ),
-        rung("row by row", f"{n} times [1×{n}] @ [{n}×{n}]", row, n, build_rows(n, dtype), STEPS / n),
-        rung("outer products", f"{n} times C += column × row", outer, n, build_outer(n, dtype), STEPS / n),
+        rung("row by row", say("calls", "rows", n=n), row, n, build_rows(n, dtype), STEPS / n),
+        rung("outer products", say("calls", "outer", n=n), outer, n, build_outer(n, dtype), STEPS / n),
         _case(
             "tiles",
-            f"{blocks}³ products of [{tile}×{tile}] tiles",
+            say("calls", "tiles", blocks=blocks, tile=tile),
             (first, *((repeated(added, blocks**2 * (blocks - 1)),) if blocks > 1 else ())),
             build_tiles(n, tile, dtype),
             1,
@@ -61,7 +64,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         return rungs
     steps = Case(
         "loop over numbers",
-        f"Python floats, {n}³ multiply-adds",
+        say("calls", "loop", n=n),
         (repeated(roofline.Op("multiply-add", 2, precision.nbytes(2, "fp64"), dtype), n**3),),
         build_loop(n),
         share=STEPS / n**2,
@@ -191,21 +194,21 @@ def build_new(n: int, dtype: str):
 def plot(result):
     """Measured and predicted FLOP/s of every rung."""
     rates = result.measured
-    title = "The same matrix product on every rung"
+    title = say("title", "plain")
     if {"loop over numbers", "library, out="} <= set(rates):
         factor = rates["library, out="] / rates["loop over numbers"]
-        title = f"One matrix product: the library is {quantity(factor, '×')} as fast as a loop over numbers"
-    return dots(result, title=title, axis="attained")
+        title = say("title", "found", factor=quantity(factor, "×"))
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="gemm_ladder",
-    question="One matrix product, from a loop in Python to one library call: what does every rung gain?",
+    question=say("question"),
     columns=quantity_columns(
-        "attained",
+        say("columns", "measured"),
         "FLOP/s",
-        Column("flops", "FLOPs", "FLOP", "int", shown=False),
-        Column("calls", "calls", "", "int"),
+        Column("flops", say("columns", "flops"), "FLOP", "int", shown=False),
+        Column("calls", say("columns", "calls"), "", "int"),
     ),
     cases=cases,
     table=table,
@@ -213,11 +216,6 @@ EXPERIMENT = Experiment(
     plot=plot,
     quick_seconds=0.1,
     full_seconds=0.5,
-    on_gpu="bf16, n = 4096, without the loop over numbers",
-    method=(
-        "A rung of many equal calls is timed over some of them; its rate is that of the whole product.",
-        "The calls of the loop over numbers are its multiply-adds; it computes with Python's floats on one thread.",
-        "The operands stay in cache where they fit; results go into memory that is already there, except where the "
-        "name says new.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

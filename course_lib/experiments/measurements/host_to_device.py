@@ -8,6 +8,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rates
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 SIZES = tuple(2**power for power in (16, 20, 24, 28))
 BETWEEN = tuple(2**power for power in (18, 22, 26, 30))
@@ -54,25 +57,25 @@ def plot(result):
     """Measured and predicted rate by size for each way, on logarithmic axes."""
     rates = result.measured
     best = max(rates, key=rates.get)
-    title = f"The fastest copy reaches {quantity(rates[best], 'B/s')}: {best}"
-    return curves(result, x="bytes", title=title, axis="rate", by="way")
+    title = say("title", rate=quantity(rates[best], "B/s"), best=best)
+    return curves(result, x="bytes", title=title, axis=say("axis"), by="way")
 
 
 EXPERIMENT = Experiment(
     name="host_to_device",
-    question="How fast do bytes get into the GPU's memory and back, from pageable and from pinned memory?",
-    columns=quantity_columns("rate", "B/s", Column("way", "copy", "", "str"), Column("bytes", "size", "B", "int")),
+    question=say("question"),
+    columns=quantity_columns(
+        say("columns", "measured"),
+        "B/s",
+        Column("way", say("columns", "way"), "", "str"),
+        Column("bytes", say("columns", "bytes"), "B", "int"),
+    ),
     cases=cases,
     table=table,
     predict=predict,
     plot=plot,
     quick_seconds=0.06,
     full_seconds=0.3,
-    gpu_only="host_to_device copies from the computer's memory to a GPU's, and torch sees no GPU here: "
-    "hardware.load('h100-sxm').link('pcie') is the rate in B/s that such a copy can reach, and "
-    "experiments.load('host_to_device') shows recorded ones where there are any.",
-    method=(
-        "Memory of both sides is there and touched before; copies follow each other, and the clock waits for the last.",
-        "Predicted is the rate of PCIe in one direction, as the profile measured it, else as the catalogue has it.",
-    ),
+    gpu_only=say("gpu-only"),
+    method=say.all("method"),
 )

@@ -13,6 +13,9 @@ from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
+from course_lib.words import words
+
+say = words(__file__)
 
 ELEMENTS = (16, 2**12, 2**16, 2**20, 2**24)
 LAUNCHES = 400  # fewer than a stream can hold (1024), so that the host never waits for the GPU
@@ -100,27 +103,26 @@ def plot(result):
     smallest = min(elements for elements, _ in times)
     if (smallest, "GPU") in times and (smallest, "as it runs") in times:
         idle = 1 - times[smallest, "GPU"] / times[smallest, "as it runs"]
-        title = f"Calls on {smallest} numbers leave the GPU idle {max(idle, 0):.0%} of the time"
+        title = say("title", "found", smallest=smallest, idle=max(idle, 0))
     else:
-        title = "A small call takes as long as its overhead, whatever its size"
-    return curves(result, x="elements", title=title, axis="time of a call", by="part")
+        title = say("title", "plain")
+    return curves(result, x="elements", title=title, axis=say("axis"), by="part")
 
 
 EXPERIMENT = Experiment(
     name="launch_gaps",
-    question="How large must a call be to keep the device busy while the host launches the next one?",
+    question=say("question"),
     columns=quantity_columns(
-        "time of a call", "s", Column("elements", "numbers", "", "int"), Column("part", "part", "", "str")
+        say("columns", "measured"),
+        "s",
+        Column("elements", say("columns", "elements"), "", "int"),
+        Column("part", say("columns", "part"), "", "str"),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     quick_seconds=0.15,
     full_seconds=0.6,
-    on_gpu="fp32, with the host's and the GPU's part of each time",
-    method=(
-        "Results go into memory that is already there (out=); small arrays stay in cache.",
-        f"On a GPU, {LAUNCHES} launches wait behind a kernel that only spins: the host's clock around them is the cost "
-        "of launching, CUDA events around them give the GPU's own time.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method", launches=LAUNCHES),
 )

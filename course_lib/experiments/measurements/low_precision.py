@@ -10,6 +10,9 @@ from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
 
 FORMATS = {"cpu": ("fp32", "bf16"), "gpu": ("fp32", "tf32", "bf16", "fp16", "fp8-e4m3")}
 
@@ -29,7 +32,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             found.append(
                 Case(
                     f"{size}, {dtype}",
-                    f"[{side}×{side}] @ [{side}×{side}] in {dtype}",
+                    say("calls", "product", side=side, dtype=dtype),
                     (op,),
                     observe=lambda bench, seconds, side=side, dtype=dtype: _product(bench, seconds, side, dtype),
                     expect=lambda device, op=op: _expected(device, (op,)),
@@ -42,7 +45,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         found.append(
             Case(
                 f"MLP step, {how}",
-                f"forward and backward, {width}→{4 * width}→{width}, {rows} rows, fp32 weights",
+                say("calls", "step", width=width, wide=4 * width, rows=rows),
                 ops,
                 observe=lambda bench, seconds, dtype=dtype: _mlp(bench, seconds, rows, width, dtype),
                 expect=lambda device, ops=ops: _expected(device, ops),
@@ -156,31 +159,29 @@ def _mlp(bench, seconds: float, rows: int, width: int, dtype: str):
 
 def plot(result):
     """Predicted and measured time of each case, on a logarithmic axis."""
-    times, title = result.measured, "One product, and one step, by number format"
+    times, title = result.measured, say("title", "plain")
     if {"product, fp32", "product, bf16"} <= set(times):
         product = times["product, fp32"] / times["product, bf16"]
-        title = f"bf16 is {product:.1f} times as fast as fp32 in a product"
+        title = say("title", "found", product=product)
         if {"MLP step, fp32", "MLP step, autocast to bf16"} <= set(times):
             step = times["MLP step, fp32"] / times["MLP step, autocast to bf16"]
-            title = f"bf16 is {product:.1f} times as fast as fp32 in a product, and {step:.1f} times in a step"
-    return dots(result, title=title, axis="time")
+            title = say("title", "both", product=product, step=step)
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="low_precision",
-    question="What does a smaller number format gain, in one product and in a step?",
+    question=say("question"),
     columns=quantity_columns(
-        "time", "s", Column("format", "format", "", "str"), Column("flops", "FLOPs", "FLOP", "int")
+        say("columns", "measured"),
+        "s",
+        Column("format", say("columns", "format"), "", "str"),
+        Column("flops", say("columns", "flops"), "FLOP", "int"),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     full_seconds=0.6,
-    on_gpu="a product of 8192³, an MLP of width 8192, and tf32, fp16 and fp8 too",
-    method=(
-        "Products in fp32 use TF32 only where the case says so, whatever torch is set to.",
-        "A product in fp8 has one scale for each operand and gives bf16; results of the others go into memory that is "
-        "already there.",
-        "The step allocates as training does; its weights and their gradients are fp32.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

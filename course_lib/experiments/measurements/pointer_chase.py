@@ -15,6 +15,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 INT64 = 8  # bytes of an index
 HOPS = 2**14  # in one call: the path takes 128 KiB, which an L2 cache holds, and the call about 0.2 ns of each hop
@@ -36,7 +39,7 @@ def _case(working_set: int, apart: int) -> Case:
 
     return Case(
         binary_size(working_set),
-        f"{nodes} nodes, {apart} B apart, in random order",
+        say("calls", "nodes", nodes=nodes, apart=apart),
         build=build,
         share=HOPS,
         expect=lambda device: None if _data_sheet(device) else apart / device.memory_bandwidth,
@@ -90,28 +93,27 @@ def _on_gpu(table, node):
 def plot(result):
     """Measured time of a hop by working set, and what a line would take at full bandwidth, on logarithmic axes."""
     first, last = result.rows[0], result.rows[-1]
-    title = (
-        f"A hop takes {quantity(first['measured'], 's')} within {first['case']} "
-        f"and {quantity(last['measured'], 's')} within {last['case']}"
+    title = say(
+        "title",
+        near=quantity(first["measured"], "s"),
+        small=first["case"],
+        far=quantity(last["measured"], "s"),
+        large=last["case"],
     )
-    return curves(result, x="working_set", title=title, axis="time of a hop")
+    return curves(result, x="working_set", title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="pointer_chase",
-    question="How long does one load take when the next address depends on it?",
-    columns=quantity_columns("time of a hop", "s", Column("working_set", "working set", "B", "int")),
+    question=say("question"),
+    columns=quantity_columns(
+        say("columns", "measured"), "s", Column("working_set", say("columns", "working_set"), "B", "int")
+    ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     quick_seconds=0.06,
     full_seconds=0.4,
-    on_gpu="nodes 128 B apart, one thread of a Triton kernel",
-    method=(
-        "Nodes lie one to a cache line, linked in random order to one cycle; every hop must wait for the one before.",
-        "One call makes 16384 hops, and the next goes on where it stopped.",
-        "On a processor a hop costs at least a store and a load of the path that torch writes, about 1 to 2 ns; in "
-        "large working sets, misses of the address translation are part of it.",
-        "Predicted is a cache line at the full bandwidth of main memory: what a hop would take if only bytes counted.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -6,13 +6,9 @@ from course_lib.experiments.running.experiment import Case, Experiment, main_dty
 from course_lib.figures import style
 from course_lib.figures.figure import draw
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
 
-ROOF = "line: the roof, which is predicted; points: measured on {device}, {date}"
-POINT = "{case}: {intensity}, attains {attained}."
-ROOFLINE = (
-    "Roofline of {device} in {dtype}: {bandwidth} of bandwidth, {peak} at most. Slowest is {slowest}, fastest "
-    "{fastest}."
-)
+say = words(__file__)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -65,9 +61,9 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         arrays("add", f"a + b, {size}", sum_of_two, 2, lambda torch, a, b, out: torch.add(a, b, out=out)),
         arrays("ReLU", f"relu(x), {size}", one_each, 1, lambda torch, x, out: torch.clamp(x, min=0, out=out)),
         arrays("exp", f"exp(x), {size}", one_each, 1, lambda torch, x, out: torch.exp(x, out=out)),
-        Case("row sums", f"sum over columns, {size}", (total,), build_sum),
+        Case("row sums", say("calls", "sum", size=size), (total,), build_sum),
         arrays("softmax", f"softmax(x), {size}", softmax, 1, lambda torch, x, out: torch.softmax(x, 1, out=out)),
-        Case("layer norm", f"layer_norm, {size}, new result each time", (norm,), build_layer_norm),
+        Case("layer norm", say("calls", "norm", size=size), (norm,), build_layer_norm),
         *(product(f"linear, {n} row{'s' if n > 1 else ''}", n, width, width) for n in linear_rows),
         Case("attention scores", f"{heads} × [{sequence}×64] @ [64×{sequence}]", (scores,), build_scores),
         *(product(f"GEMM {n}", n, n, n) for n in (squares[:-1] if quick else squares)),
@@ -82,16 +78,18 @@ def plot(result):
     ridge = peak / bandwidth
     below = [row for row in rows if row["intensity"] < ridge]
     slowest, fastest = (choose(rows, key=lambda row: row["attained"]) for choose in (min, max))
-    title = f"{len(below)} of {len(rows)} operations lie left of the ridge at {ridge:.3g} FLOP/B: memory is their roof"
+    title = say("title", below=len(below), all=len(rows), ridge=ridge)
     words = " ".join(
-        POINT.format(
+        say(
+            "point",
             case=row["case"],
             intensity=quantity(row["intensity"], "FLOP/B"),
             attained=quantity(row["attained"], "FLOP/s"),
         )
         for row in rows
     )
-    roofline_in_words = ROOFLINE.format(
+    roofline_in_words = say(
+        "in-words",
         device=device["name"],
         dtype=dtype,
         bandwidth=quantity(bandwidth, "B/s"),
@@ -114,9 +112,9 @@ def plot(result):
         axes.set_xlim(low / 1.5, high)
         axes.set_ylim(top=2.5 * peak)
         return [
-            (ridge, axes.get_ylim()[0], f"ridge {quantity(ridge, 'FLOP/B')}"),
-            (ridge, peak, f"{dtype} peak {quantity(peak, 'FLOP/s')}"),
-            (low, low * bandwidth, f"bandwidth {quantity(bandwidth, 'B/s')}"),
+            (ridge, axes.get_ylim()[0], say("marks", "ridge", ridge=quantity(ridge, "FLOP/B"))),
+            (ridge, peak, say("marks", "peak", dtype=dtype, peak=quantity(peak, "FLOP/s"))),
+            (low, low * bandwidth, say("marks", "bandwidth", bandwidth=quantity(bandwidth, "B/s"))),
             *((row["intensity"], row["attained"], row["case"]) for row in rows),
         ]
 
@@ -124,24 +122,19 @@ def plot(result):
         title,
         alt,
         paint,
-        x=("arithmetic intensity", "FLOP/B"),
-        y=("attained", "FLOP/s"),
-        note=ROOF.format(device=device["name"], date=result.provenance["date"]),
+        x=(say("axes", "x"), "FLOP/B"),
+        y=(say("axes", "y"), "FLOP/s"),
+        note=say("key", device=device["name"], date=result.provenance["date"]),
         height=5,
     )
 
 
 EXPERIMENT = Experiment(
     name="roofline_points",
-    question="Where do operations of many intensities lie on the roofline of this machine?",
+    question=say("question"),
     cases=cases,
     plot=plot,
     quick_seconds=0.05,
-    on_gpu="bf16, larger sizes",
-    method=(
-        "Results go into memory that is already there (out=), except for layer norm, which has no such form.",
-        "Arrays and the matrices of the linear layers are larger than the caches; operands of the other products stay "
-        "in cache where they fit.",
-        "An exponential counts as one FLOP, a softmax as 5 and a layer norm as 8 for each element.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

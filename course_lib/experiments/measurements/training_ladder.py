@@ -16,6 +16,9 @@ from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
 
 WARM_UP = 2  # steps before anything is measured: the optimizer's state exists, kernels are chosen
 
@@ -82,7 +85,7 @@ def _case(name: str, model, seq: int, rung: Rung, device: hardware.Device) -> Ca
     def expect(device: hardware.Device) -> float | None:
         return rung.batch * seq * device.peak(rung.format) / work if rung.format in device.peaks else None
 
-    return Case(name, f"{rung}, {seq} tokens a sequence", observe=observe, expect=expect, facts=facts)
+    return Case(name, say("calls", "rung", rung=rung, seq=seq), observe=observe, expect=expect, facts=facts)
 
 
 def measure(bench, model, seq: int, rung: Rung, seconds: float) -> tuple[tuple[float, ...], float]:
@@ -116,29 +119,25 @@ def plot(result):
     """Tokens a second of every rung, and what the peak would allow."""
     rates = result.measured
     best = max(rates, key=rates.get)
-    title = "The rungs of a training step"
+    title = say("title", "plain")
     if "eager fp32" in rates:
-        title = f"From eager fp32 to {best}: {rates[best] / rates['eager fp32']:.1f} times the tokens a second"
-    return dots(result, title=title, axis="tokens a second")
+        title = say("title", "found", best=best, factor=rates[best] / rates["eager fp32"])
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="training_ladder",
-    question="How many tokens a second does a training step reach, rung by rung, and with how much memory?",
+    question=say("question"),
     columns=quantity_columns(
-        "tokens a second",
+        say("columns", "measured"),
         "",
-        Column("peak_predicted", "predicted peak", "B", "float"),
-        Column("peak", "peak of memory", "B", "float?"),
+        Column("peak_predicted", say("columns", "peak_predicted"), "B", "float"),
+        Column("peak", say("columns", "peak"), "B", "float?"),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     full_seconds=1.5,
-    on_gpu="GPT-2 small with 1024 tokens a sequence",
-    method=(
-        "A step is forward, backward and AdamW on fp32 weights, after warm-up steps; the caller holds the logits.",
-        "The peak is what torch's allocator handed out in one step, measured before the steps are timed.",
-        "Compiled is each block by itself, once for all of them; the time of compiling is not in the step.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -11,6 +11,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 
 @dataclass(frozen=True)
@@ -105,30 +108,27 @@ def trained(bench: Bench, model, setting: Setting):
 def plot(result):
     """Predicted and measured peak of each case, on a logarithmic axis."""
     peaks = result.measured
-    title = "The peak of a training step grows with the batch, not with the weights alone"
+    title = say("title", "plain")
     if {"batch 1", "batch 8"} <= set(peaks):
         weights = result["batch 8"]["weights"]
-        title = (
-            f"{quantity(weights, 'B')} of weights: a step needs {quantity(peaks['batch 1'], 'B')} with one sequence, "
-            f"{quantity(peaks['batch 8'], 'B')} with eight"
+        title = say(
+            "title",
+            "found",
+            weights=quantity(weights, "B"),
+            one=quantity(peaks["batch 1"], "B"),
+            eight=quantity(peaks["batch 8"], "B"),
         )
-    return dots(result, title=title, axis="peak of allocated memory")
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="training_memory",
-    question="How much memory does one training step need, and what does each strategy save?",
-    columns=quantity_columns("peak", "B", Column("weights", "weights", "B", "int")),
+    question=say("question"),
+    columns=quantity_columns(say("columns", "measured"), "B", Column("weights", say("columns", "weights"), "B", "int")),
     timed=False,
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
-    on_gpu="GPT-2 small with 512 tokens a sequence",
-    method=(
-        "The model is GPT-2 written out in plain torch; the step measured is the second, after "
-        "zero_grad(set_to_none=True); the first, of two tokens, makes the optimizer's state.",
-        "Counted is what torch's allocator hands out: on a processor from the profiler's memory events, on a GPU by "
-        "torch.cuda.max_memory_allocated.",
-        "The peak does not vary from run to run, so it is measured once.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

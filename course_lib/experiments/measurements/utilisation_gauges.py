@@ -17,14 +17,11 @@ from course_lib.experiments.running.rows import quantity_columns, rows_of_quanti
 from course_lib.figures import style
 from course_lib.figures.charts import in_words
 from course_lib.figures.figure import draw
+from course_lib.words import words
+
+say = words(__file__)
 
 GAUGES = ("gauge", "of the peak", "of the bandwidth")
-BARS = {
-    "gauge": "{share} % on the gauge",
-    "of the peak": "{share} % of the peak",
-    "of the bandwidth": "{share} % of the bandwidth",
-}
-NOTE = "open: what the gauge shows; filled: what is used; measured on {device}, {date}"
 SAMPLES = 0.1  # s between two readings of NVML, whose own sample period is 1/6 s to 1 s
 SETTLE = 1.2  # s of load on a GPU before the first reading counts
 
@@ -49,7 +46,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             found.append(
                 Case(
                     f"{load}: {name}",
-                    f"{load} again and again, {name}",
+                    say("calls", "load", load=load, name=name),
                     (op,),
                     observe=lambda bench, seconds, run=run, name=name: run.readings(bench, seconds, name),
                     expect=lambda device, op=op, name=name: _expected(device, op, name),
@@ -160,12 +157,9 @@ def plot(result):
     """The three readings of each load as bars."""
     shares = {(row["load"], row["reading"]): row["measured"] for row in result.rows}
     loads = list(dict.fromkeys(load for load, _ in shares))
-    title = "A gauge of utilisation beside what is used"
+    title = say("title", "plain")
     if ("tiny calls", "gauge") in shares and ("tiny calls", "of the peak") in shares:
-        title = (
-            f"Tiny calls: the gauge shows {shares['tiny calls', 'gauge']:.0f} %, "
-            f"and {shares['tiny calls', 'of the peak']:.2g} % of the peak is used"
-        )
+        title = say("title", "found", gauge=shares["tiny calls", "gauge"], used=shares["tiny calls", "of the peak"])
 
     def paint(axes):
         labels = []
@@ -173,7 +167,7 @@ def plot(result):
             y = loads.index(load) * 4 + GAUGES.index(reading)
             looks = {"facecolor": style.PAPER} if reading == "gauge" else {"facecolor": style.MEASURED}
             axes.barh(y, share, height=0.85, edgecolor=style.MEASURED, linewidth=style.size().line, **looks)
-            labels.append((share, y, BARS[reading].format(share=f"{share:.3g}")))
+            labels.append((share, y, say("bars", reading, share=share)))
         axes.set_yticks([4 * number + 1 for number in range(len(loads))], loads)
         axes.grid(visible=False, axis="y")
         axes.invert_yaxis()
@@ -184,9 +178,9 @@ def plot(result):
         title,
         f"{title}. {in_words(result)}",
         paint,
-        x=("share", "%"),
+        x=(say("axis"), "%"),
         y=None,
-        note=NOTE.format(device=result.device["name"], date=result.provenance["date"]),
+        note=say("key", device=result.device["name"], date=result.provenance["date"]),
         height=1.4 + 0.9 * len(loads),
         labels="beside",
     )
@@ -194,22 +188,18 @@ def plot(result):
 
 EXPERIMENT = Experiment(
     name="utilisation_gauges",
-    question="The gauge shows 100 %: how much of the machine is used?",
+    question=say("question"),
     columns=quantity_columns(
-        "share",
+        say("columns", "measured"),
         "%",
-        Column("load", "load", "", "str", shown=False),
-        Column("reading", "reading", "", "str", shown=False),
+        Column("load", say("columns", "load"), "", "str", shown=False),
+        Column("reading", say("columns", "reading"), "", "str", shown=False),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     quick_seconds=0.3,
     full_seconds=2.5,
-    on_gpu="bf16, larger sizes, the gauge of nvidia-smi",
-    method=(
-        "Each load runs without a pause; the three readings come from the same run.",
-        "Peak and bandwidth are those of this machine's profile.",
-        "A GPU's gauge is read every 0.1 s after the load has run for a second, because the driver averages.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

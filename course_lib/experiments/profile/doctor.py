@@ -14,14 +14,9 @@ from course_lib.experiments.running import timing
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.progress_bar import bar
 from course_lib.figures.tabular import html_table
+from course_lib.words import words
 
-# What each optional package is for; a missing one is a line of the report.
-_OPTIONAL = {
-    "numpy": "the exercises on arrays",
-    "matplotlib": "figures (their words remain)",
-    "ipywidgets": "sliders and cards that answer (their static form remains)",
-    "anywidget": "the moving pictures of the explorers (tables remain)",
-}
+say = words(__file__)
 
 
 @dataclass(frozen=True)
@@ -46,9 +41,9 @@ class Report:
 
     def _repr_html_(self) -> str:
         return html_table(
-            ("this machine", "found"),
+            say.all("headers"),
             self.lines,
-            "What this machine has, what is live and what is recorded",
+            say("caption"),
             [self.problem] * bool(self.problem),
             side="left",
         )
@@ -59,20 +54,17 @@ def doctor(refresh: bool = False) -> Report:
     try:
         data, done, problem = _profile(refresh)
     except Unavailable as without_torch:
-        return Report((*_software(), *_recordings(live="")), str(without_torch))
+        return Report((*_software(), *_recordings("nothing")), str(without_torch))
     measured = [
         row
         for on in ("cpu", "cuda")
         if data[on]
         for row in (*_measured(on, data[on]), *_further(on, data["raw"].get(on, {})))
     ]
-    live = "the GPU" if data["cuda"] else "the processor"
-    lines = [*_software(), *measured, *_recordings(live), ("measured", done)]
+    lines = [*_software(), *measured, *_recordings("gpu" if data["cuda"] else "cpu"), (say("what", "measured"), done)]
     others = data["conditions"].get("used_by_others") or 0.0
     if others > machine.BUSY:
-        lines.append(
-            ("busy", f"other programs used {others:.0%} of the processor meanwhile; measure again when it is quiet")
-        )
+        lines.append(_line("busy", others=others))
     return Report(tuple(lines), problem)
 
 
@@ -82,39 +74,39 @@ def _profile(refresh: bool) -> tuple[dict, str, str]:
         try:
             data = profile.read()
             if not profile.stale(data):
-                return data, f"{data['cpu']['measured_at']}, kept and still valid", ""
+                return data, say("measured", "kept", date=data["cpu"]["measured_at"]), ""
         except hardware.ProfileMissing:
             pass
     start = perf_counter()
     data = profile.measure(progress=bar("course doctor"))
-    done = f"{date.today().isoformat()}, in {perf_counter() - start:.0f} s"
+    done = say("measured", "now", date=date.today().isoformat(), seconds=perf_counter() - start)
     try:
         profile.keep(data)
     except OSError as refusal:
         reason = refusal.strerror or type(refusal).__name__
-        return (
-            data,
-            done,
-            f"The profile could not be kept ({reason}): set COURSE_CACHE to a folder that can be written.",
-        )
+        return data, done, say("not-kept", reason=reason)
     return data, done, ""
 
 
+def _line(what: str, case: str = "", on: str = "", **values) -> tuple[str, str]:
+    """A line of the report: what it is about (of the device `on`, where it is of one), and what was found."""
+    return say("what", on, what) if on else say("what", what), say("found", case or what, **values)
+
+
 def _software() -> list[tuple[str, str]]:
-    this = machine.this()
+    this, compiler, python = machine.this(), machine.compiler(), platform.python_version()
     try:
         torch = timing.need_torch()
-        version = f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads"
+        software = _line("software", python=python, torch=torch.__version__, threads=torch.get_num_threads())
     except Unavailable:
-        version = "no PyTorch"
-    missing = [f"{name} ({use})" for name, use in _OPTIONAL.items() if not _installed(name)]
-    compiler = machine.compiler()
+        software = _line("software", "no-torch", python=python)
+    missing = [what for name, what in say.table("packages").items() if not _installed(name)]
     return [
-        ("software", f"Python {platform.python_version()}, {version}"),
-        ("processor", f"{this.cpu_name}, {units.format_bytes(this.memory)} of memory"),
-        ("GPU", this.gpu or "none that torch sees: measured cells run on the processor"),
-        ("C++ compiler", compiler or "none: torch.compile on the processor is lost, everything else works"),
-        ("packages", f"missing: {', '.join(missing)}; `make lab` installs them" if missing else "complete"),
+        software,
+        _line("processor", name=this.cpu_name, memory=units.format_bytes(this.memory)),
+        _line("gpu", "gpu" if this.gpu else "no-gpu", name=this.gpu),
+        _line("compiler", "compiler" if compiler else "no-compiler", path=compiler),
+        _line("packages", "missing" if missing else "complete", packages=", ".join(missing)),
     ]
 
 
@@ -127,56 +119,56 @@ def _installed(name: str) -> bool:
 
 def _measured(on: str, entry: dict) -> list[tuple[str, str]]:
     device = hardware.measured(entry)
-    where = "processor" if on == "cpu" else "GPU"
     peaks = ", ".join(f"{dtype} {units.format_si(rate, 'FLOP/s')}" for dtype, rate in device.peaks.items())
     dtype = "fp32" if on == "cpu" or "bf16" not in device.peaks else "bf16"
     ridge = units.format_si(roofline.ridge_point(device, dtype), "FLOP/B")
-    bandwidth = units.format_si(device.memory_bandwidth, "B/s")
     return [
-        (f"{where}, peak", peaks),
-        (f"{where}, bandwidth", f"{bandwidth} (additions on arrays larger than the caches)"),
-        *_levels(where, device),
-        (f"{where}, ridge", f"{ridge} in {dtype}: work of a lower intensity waits for memory"),
-        (f"{where}, overhead", f"{units.format_seconds(device.call_overhead)} for one framework call, however small"),
+        _line("peak", on=on, peaks=peaks),
+        _line("bandwidth", on=on, bandwidth=units.format_si(device.memory_bandwidth, "B/s")),
+        *_levels(on, device),
+        _line("ridge", on=on, ridge=ridge, dtype=dtype),
+        _line("overhead", on=on, time=units.format_seconds(device.call_overhead)),
     ]
 
 
-def _levels(where: str, device: hardware.Device) -> list[tuple[str, str]]:
+def _levels(on: str, device: hardware.Device) -> list[tuple[str, str]]:
     """The caches, all copies of each together, and how fast they were; no line where none is known."""
     found = [
-        f"{name.upper()} {units.format_bytes(level.capacity, binary=True)}"
-        + (f" at {units.format_si(level.bandwidth, 'B/s')}" if level.bandwidth else "")
+        say(
+            "cache",
+            "measured" if level.bandwidth else "size",
+            name=name.upper(),
+            size=units.format_bytes(level.capacity, binary=True),
+            rate=units.format_si(level.bandwidth or 0, "B/s"),
+        )
         for name, level in device.levels.items()
     ]
-    return [(f"{where}, caches", ", ".join(found))] if found else []
+    return [_line("caches", on=on, caches=", ".join(found))] if found else []
 
 
 def _further(on: str, raw: dict) -> list[tuple[str, str]]:
     """What a full profile has beside the roofline; a line is left out where its measurement is missing."""
-    where, rows = "processor" if on == "cpu" else "GPU", []
+    rows = []
     if len(hops := _by_size(raw.get("latency", {}))) > 1:
         near, far = (units.format_seconds(hops[end]["median"], 2) for end in (min(hops), max(hops)))
-        size = units.format_bytes(max(hops), binary=True)
-        rows.append((f"{where}, latency", f"{near} for a load from the nearest cache, {far} at random in {size}"))
+        rows.append(_line("latency", on=on, near=near, far=far, size=units.format_bytes(max(hops), binary=True)))
     if "functions" in raw:
         cost = {name: units.format_seconds(1 / found["rate"], 2) for name, found in raw["functions"].items()}
-        by = ", by one thread" if on == "cpu" else ""
         each = ", ".join(f"{name} {cost[name]}" for name in ("copy", "exp", "tanh", "softmax"))
-        rows.append((f"{where}, functions", f"{each} for each element{by}"))
+        rows.append(_line("functions", "by-one-thread" if on == "cpu" else "functions", on, each=each))
     if fresh := _by_size(raw.get("fresh_allocation", {})):
         size, found = max(fresh.items())
-        extra = max(found["new result"]["median"] - found["out="]["median"], 0.0)
-        size, extra = units.format_bytes(size, binary=True), units.format_seconds(extra, 2)
-        rows.append((f"{where}, fresh memory", f"{extra} more for a new result of {size} than for a reused one"))
+        extra = units.format_seconds(max(found["new result"]["median"] - found["out="]["median"], 0.0), 2)
+        rows.append(_line("fresh-memory", on=on, extra=extra, size=units.format_bytes(size, binary=True)))
     if "rate" in raw.get("disk", {}):
-        kind = "dropped from the page cache before" if raw["disk"]["cold"] else "from the system's page cache"
-        rows.append(("disk", f"{units.format_si(raw['disk']['rate'], 'B/s')}, a file {kind}"))
+        rate = units.format_si(raw["disk"]["rate"], "B/s")
+        rows.append(_line("disk", "disk-cold" if raw["disk"]["cold"] else "disk-warm", rate=rate))
     if "pcie" in raw:
         rates = {way: units.format_si(found["rate"], "B/s") for way, found in raw["pcie"].items()}
-        rows.append((f"{where}, copies", ", ".join(f"{way}: {rate}" for way, rate in rates.items())))
+        rows.append(_line("copies", on=on, rates=", ".join(f"{way}: {rate}" for way, rate in rates.items())))
     if "launch" in raw:
         alone, row = (units.format_seconds(raw["launch"][name]["median"], 2) for name in ("alone", "in a row"))
-        rows.append((f"{where}, launch", f"{alone} for a tiny kernel alone, {row} for one of many in a row"))
+        rows.append(_line("launch", on=on, alone=alone, row=row))
     return rows
 
 
@@ -186,8 +178,8 @@ def _by_size(found: dict) -> dict[int, dict]:
 
 
 def _recordings(live: str) -> list[tuple[str, str]]:
+    """live: on what experiments run, a key of the table `live`."""
     ids = sorted({id for name in registry.names() for id in loading.recorded(name)})
-    refused = [str(reason) for reason in loading.refused().values()]
-    rows = [("live", f"experiments run on {live}" if live else "nothing: measured cells need PyTorch")]
-    rows.append(("recorded", ", ".join(ids) if ids else "no device yet"))
-    return [*rows, *(("refused", reason) for reason in refused)]
+    refused = [(say("what", "refused"), str(reason)) for reason in loading.refused().values()]
+    recorded = _line("recorded", "recorded" if ids else "not-recorded", ids=", ".join(ids))
+    return [(say("what", "live"), say("live", live)), recorded, *refused]

@@ -23,6 +23,9 @@ from course_lib.accounting import hardware
 from course_lib.experiments.profile import machine, steps
 from course_lib.experiments.profile.steps import Step
 from course_lib.experiments.running import timing
+from course_lib.words import words
+
+say = words(__file__)
 
 BANDWIDTH_PATTERN = "torch.add(a, b, out=c) in fp32, arrays larger than the caches, 3 streams of 4 bytes an element"
 PEAK_PATTERN = "torch.mm(a, b, out=c), square, best median of the sizes in raw"
@@ -44,23 +47,20 @@ def current(on: str) -> tuple[hardware.Device, str]:
     """
     mine = _in_memory if _in_memory and _in_memory[on] and not stale(_in_memory) else None
     if mine and not mine["conditions"]["quick"]:
-        note = "Predicted with the profile of this machine that was measured in this process."
-        return hardware.measured(mine[on]), note
+        return hardware.measured(mine[on]), say("predicted", "here")
     try:
         kept = read()
         reason = stale(kept)
         if not reason:
-            note = f"Predicted with this machine's profile of {kept[on]['measured_at']}."
             others = kept["conditions"].get("used_by_others") or 0.0
-            if others > machine.BUSY:
-                note += f" Other programs used {others:.0%} of the processor then: run `course doctor` again."
-            return hardware.this_machine(on), note
+            case = "busy" if others > machine.BUSY else "kept"
+            return hardware.this_machine(on), say("predicted", case, date=kept[on]["measured_at"], others=others)
     except hardware.ProfileMissing as missing:
         reason = str(missing)
     if not mine:
         mine = measure(quick=True)
         use(mine)
-    return hardware.measured(mine[on]), f"Predicted with a quick profile measured in this process. {reason}"
+    return hardware.measured(mine[on]), say("predicted", "quick", reason=reason)
 
 
 def read() -> dict:
@@ -74,13 +74,13 @@ def stale(data: dict) -> str:
     """A sentence why `data` does not describe this machine and torch any more; "" when it does."""
     then, now = data.get("conditions"), conditions()
     if data["schema"] != hardware.PROFILE_SCHEMA or not isinstance(then, dict):
-        return "The kept profile has another form: run `course doctor`."
+        return say("stale", "form")
     if then.get("machine") != now["machine"]:
-        return "The kept profile is of another machine: run `course doctor`."
+        return say("stale", "machine")
     if then.get("torch") != now["torch"]:
-        return f"The kept profile was measured with PyTorch {then.get('torch')}: run `course doctor`."
+        return say("stale", "torch", torch=then.get("torch"))
     if not then.get("quick") and (missing := steps.missing(data.get("raw", {}))):
-        return f"The kept profile is from an older course and lacks {', '.join(missing)}: run `course doctor`."
+        return say("stale", "older", missing=", ".join(missing))
     return ""
 
 

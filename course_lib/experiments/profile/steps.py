@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from course_lib.experiments.profile import machine, parts
 from course_lib.experiments.running.bench import Bench
+from course_lib.words import words
+
+say = words(__file__)
 
 # What a full profile has under `raw` for each device, beside what a quick one has.
 FULL = {
@@ -36,19 +39,18 @@ def steps(torch, on: str, quick: bool, raw: dict) -> list[Step]:
     caches = machine.caches() if on == "cpu" else {"l2": (last_level, 1)}
     levels = {name: {"bytes": each, "copies": copies} for name, (each, copies) in caches.items()}
     raw.update(gemm={}, bandwidth={}, call_overhead={}, last_level_cache=last_level, levels=levels)
-    where = "processor" if on == "cpu" else "GPU"
 
-    def step(label: str, budget: float, measure: Callable, *arguments) -> Step:
-        return Step(f"{where}: {label}", budget, lambda: measure(bench, *arguments, budget, raw))
+    def step(what: str, budget: float, measure: Callable, *arguments, **values) -> Step:
+        return Step(say(on, what, **values), budget, lambda: measure(bench, *arguments, budget, raw))
 
     sizes = _square_sides(on, quick)
     each = 0.1 if quick else 0.2  # s for one matrix product, one round of the bandwidth
     products = {
-        dtype: step(f"{dtype} matrix products", each * len(sizes), parts.gemm, dtype, sizes)
+        dtype: step("products", each * len(sizes), parts.gemm, dtype, sizes, dtype=dtype)
         for dtype in dtypes(torch, on, quick)
     }
-    bandwidth = step("memory bandwidth", each, parts.memory_bandwidth, large // 4)
-    overhead = step("call overhead", 2 * each, parts.call_overhead)
+    bandwidth = step("bandwidth", each, parts.memory_bandwidth, large // 4)
+    overhead = step("overhead", 2 * each, parts.call_overhead)
     if quick:
         return [bandwidth, *products.values(), overhead]
     # On a shared machine the bandwidth drifts with what the neighbours do: full profiles take it three times, and the
@@ -58,18 +60,18 @@ def steps(torch, on: str, quick: bool, raw: dict) -> list[Step]:
         *products.values(),
         overhead,
         bandwidth,
-        step("bandwidth by working set", 0.7, parts.staircase, 3 * large),
-        step("latency by working set", 0.4, parts.latency),
-        step("fresh allocation", 0.7, parts.fresh_allocation),
-        step("exponentials and norms", 0.5, parts.functions),
+        step("staircase", 0.7, parts.staircase, 3 * large),
+        step("latency", 0.4, parts.latency),
+        step("fresh_allocation", 0.7, parts.fresh_allocation),
+        step("functions", 0.5, parts.functions),
         products["fp32"],
         bandwidth,
     ]
     if on == "cpu":
         found.append(step("disk", 0.2, parts.disk))
     else:
-        found.append(step("launches", 0.2, parts.launch))
-        found.append(step("copies over PCIe", 0.4, parts.pcie))
+        found.append(step("launch", 0.2, parts.launch))
+        found.append(step("pcie", 0.4, parts.pcie))
     return found
 
 

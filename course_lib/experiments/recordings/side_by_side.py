@@ -1,45 +1,31 @@
-"""Side by side: predicted, measured here, recorded, ratio, with machines and dates; and what a data-centre GPU does."""
+"""Side by side: predicted, measured here, recorded, ratio, with machines and dates; what a data-centre GPU does, and
+what others published.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from course_lib.accounting import hardware, units
-from course_lib.experiments import registry
+from course_lib.experiments import published, registry
 from course_lib.experiments.recordings import loading
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.result import Result
 from course_lib.figures import charts
 from course_lib.figures.figure import Figure
 from course_lib.figures.tabular import html_table, paragraph, quantity, ratio, text_table
+from course_lib.words import words
 
-REPLAYED = (
-    "Measured here: nothing. This is a recording, predicted with the recorded machine's own profile; a live run needs "
-    "PyTorch in this kernel, which `make lab` sets up."
-)
-RECORDED = "Recorded: {machine} (this project's recording, measured with `course record`)."
-PREDICTED_GPU = (
-    "data-centre GPU: predicted from the data sheet of an {gpu}, not recorded yet. What runs there: {sizes}."
-)
-RECORDED_GPU = "data-centre GPU: recorded on {machine}. What runs there: {sizes}."
-DASH = (
-    " A dash stands where the GPU runs another case, or where call overhead or latency decides, which no data sheet "
-    "states."
-)
-FOUND = "Measured over predicted: between {low} and {high}"
-FOUND_RECORDED = "Recorded over predicted: between {low} and {high}"
-KEY_LIVE = "open circle: predicted; filled: measured here"
-KEY_BOTH = "open circle: predicted; filled circle: measured here; diamond: recorded on {device}"
-KEY_RECORDED = "open circle: predicted; diamond: recorded on {device}"
-AXES = {"s": "time", "B": "memory", "B/s": "rate", "FLOP/s": "rate", "×": "ratio", "%": "share"}  # by unit
+say = words(__file__)
+
 STAND_IN = "h100-sxm"  # whose data sheet speaks for a data-centre GPU until one is recorded
 
 
 @dataclass(frozen=True)
 class SideBySide:
-    """rows: mappings with `case`, `predicted`, `measured`, `recorded` and `data_centre` (None where there is none) in
-    `unit`, and `ratio` = measured / predicted; for a replayed recording `measured` is None and the ratio is recorded /
-    predicted. `data_centre` is what a data-centre GPU was recorded at or, until one is recorded, what its data sheet
-    predicts.
+    """rows: mappings with `case`, `predicted`, `measured`, `recorded`, `data_centre` and `published` (None where there
+    is none) in `unit`, and `ratio` = measured / predicted; for a replayed recording `measured` is None and the ratio is
+    recorded / predicted. `data_centre` is what a data-centre GPU was recorded at or, until one is recorded, what its
+    data sheet predicts; `published` what others measured of the same quantity.
     """
 
     question: str
@@ -52,23 +38,25 @@ class SideBySide:
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         live = _any(self.rows, "measured")
         columns = {
-            "predicted": "predicted",
-            "measured": "measured here",
-            "ratio": "measured / predicted" if live else "recorded / predicted",
-            "recorded": "recorded",
+            "predicted": say("columns", "predicted"),
+            "measured": say("columns", "measured"),
+            "ratio": say("columns", "measured-ratio" if live else "recorded-ratio"),
+            "recorded": say("columns", "recorded"),
             "data_centre": self.data_centre_heading,
+            "published": say("columns", "published"),
         }
-        if self.data_centre_heading == f"{self.recorded_name}, recorded":  # one column says it
+        if self.data_centre_heading == say("columns", "recorded-on", device=self.recorded_name):  # one column says it
             del columns["recorded"]
-        if not _any(self.rows, "data_centre"):  # its footnote is left out as well
-            del columns["data_centre"]
+        for key in ("data_centre", "published"):  # their footnotes are left out as well
+            if not _any(self.rows, key):
+                del columns[key]
 
         def cell(row, key):
             if key == "ratio" and row[key] is not None:
                 return ratio(row[key])
             return quantity(row[key], self.unit)
 
-        headings = ["case", *columns.values()]
+        headings = [say("columns", "case"), *columns.values()]
         cells = [[row["case"], *(cell(row, key) for key in columns)] for row in self.rows]
         return headings, cells
 
@@ -87,13 +75,13 @@ class SideBySide:
         title = self.question
         if ratios:
             low, high = (quantity(pick(ratios), "×") for pick in (min, max))
-            title = (FOUND if live else FOUND_RECORDED).format(low=low, high=high)
+            title = say("found", "measured" if live else "recorded", low=low, high=high)
         beside = _any(self.rows, "recorded")
-        marks = (KEY_BOTH if beside else KEY_LIVE) if live else KEY_RECORDED
-        words = " ".join(charts.written(charts.SENTENCES, row, self.unit) for row in self.rows)
-        axis = AXES.get(self.unit, "value")
-        alt = f"{self.question} {title}. {words}"
-        return charts.dot_rows(self.rows, title, alt, axis, self.unit, marks.format(device=self.recorded_name))
+        marks = say("key", ("both" if beside else "live") if live else "recorded", device=self.recorded_name)
+        words = " ".join(charts.written("sentences", row, self.unit) for row in self.rows)
+        axes = say.table("axes")
+        axis = axes.get(self.unit, axes["other"])
+        return charts.dot_rows(self.rows, title, f"{self.question} {title}. {words}", axis, self.unit, marks)
 
     def __getitem__(self, case: str) -> Mapping:
         """The row of a case."""
@@ -110,6 +98,7 @@ def compare(result: Result, recorded: Result | str | None = None) -> SideBySide:
     other = beside.measured if beside else {}
     gpu = _recorded_gpu(result.name, beside)
     data_centre = gpu.measured if gpu else _promised(result.name)
+    others = {case: found for case, found in published.beside(result.name).items() if case in result.measured}
     rows = tuple(
         units.FrozenDict(
             case=case,
@@ -117,20 +106,26 @@ def compare(result: Result, recorded: Result | str | None = None) -> SideBySide:
             measured=None if result.replayed else measured,
             recorded=other.get(case),
             data_centre=data_centre.get(case),
+            published=others[case].value if case in others else None,
             ratio=measured / result.prediction[case] if result.prediction[case] else None,
         )
         for case, measured in result.measured.items()
     )
     dashes = any(row["data_centre"] is None for row in rows)
     notes = (
-        *((REPLAYED,) if result.replayed else (f"Measured here: {_machine(result)}.", result.provenance["profile"])),
+        *(
+            (say("replayed"),)
+            if result.replayed
+            else (say("measured", machine=_machine(result)), result.provenance["profile"])
+        ),
         *result.provenance["notes"],
-        RECORDED.format(machine=_machine(beside)) if beside else "Recorded: none yet.",
+        say("recorded", machine=_machine(beside)) if beside else say("not-recorded"),
         *refused,
-        *((_data_centre(result.name, gpu) + DASH * dashes,) if _any(rows, "data_centre") else ()),
+        *((_data_centre(result.name, gpu, dashes),) if _any(rows, "data_centre") else ()),
+        *(_published(case, found) for case, found in others.items()),
     )
     beside_name = beside.device["name"] if beside else None
-    heading = f"{gpu.device['name']}, recorded" if gpu else "H100, data sheet"
+    heading = say("columns", "recorded-on", device=gpu.device["name"]) if gpu else say("columns", "data-sheet")
     return SideBySide(result.question, result.unit, rows, beside_name, heading, notes)
 
 
@@ -141,9 +136,9 @@ def _any(rows, key: str) -> bool:
 
 def _machine(result: Result) -> str:
     p = result.provenance
-    threads = "" if p["on"] == "cuda" else f", {p['threads']} thread{'s' if p['threads'] != 1 else ''}"
-    dtype = f", {p['dtype']}" if p["dtype"] else ""
-    return f"{result.device['name']}{threads}{dtype}, PyTorch {p['torch']}, {p['date']}"
+    case = "gpu" if p["on"] == "cuda" else "one-thread" if p["threads"] == 1 else "threads"
+    about = {key: p[key] for key in ("threads", "dtype", "torch", "date")}
+    return say("machine" if p["dtype"] else "machine-without-dtype", case, name=result.device["name"], **about)
 
 
 def _given(name: str, recorded) -> Result:
@@ -178,9 +173,23 @@ def _promised(name: str) -> dict[str, float | None]:
     return experiment.predict(experiment.cases(gpu, True), gpu)
 
 
-def _data_centre(name: str, gpu: Result | None) -> str:
-    """The sentence on the column of the data-centre GPU: which GPU, at which sizes, recorded or only predicted."""
+def _data_centre(name: str, gpu: Result | None, dashes: bool) -> str:
+    """On the column of the data-centre GPU: which one, at which sizes, recorded or predicted; what `dashes` are."""
     sizes = registry.get(name).on_gpu
-    if gpu:
-        return RECORDED_GPU.format(machine=_machine(gpu), sizes=sizes)
-    return PREDICTED_GPU.format(gpu=hardware.load(STAND_IN).name, sizes=sizes)
+    case, which = ("recorded", _machine(gpu)) if gpu else ("predicted", hardware.load(STAND_IN).name)
+    sentence = say("data-centre", case, gpu=which, sizes=sizes)
+    return f"{sentence} {say('data-centre', 'dash')}" if dashes else sentence
+
+
+def _published(case: str, found: published.Figure) -> str:
+    return say(
+        "published",
+        case=case,
+        measures=found.measures,
+        device=found.hardware.name,
+        dtype=found.dtype,
+        conditions=found.conditions,
+        publisher=found.source.publisher,
+        title=found.source.title,
+        year=found.year,
+    )

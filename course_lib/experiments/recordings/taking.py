@@ -23,12 +23,14 @@ from course_lib.experiments.running import experiment, timing
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.progress_bar import bar
 from course_lib.experiments.running.result import Result, canonical, frozen
+from course_lib.words import words
+
+say = words(__file__)
 
 SECONDS = 440.0  # for a whole recording, its last experiment aside
 BUDGET = 25.0  # s for one experiment at most; a case that has begun is not stopped
 HANGS = 120.0  # s without a word from the measuring process: it hangs, or compiles for longer than it is worth
 GRACE = 30.0  # s that the last experiment may take beyond `SECONDS`
-_TIME_WAS_UP = "The time for the whole recording was over before its turn came."
 
 
 def record(
@@ -73,9 +75,16 @@ def check(file: str | os.PathLike) -> str:
     conditions, held = data["conditions"], [name for name in registry.names() if name in data["results"]]
     return "\n".join(
         [
-            f"{Path(file).name} is valid: {data['device']['name']} ({data['device']['id']}), {', '.join(held)}, "
-            f"PyTorch {conditions['torch']}, {conditions['date']}.",
-            *(f"{name} is unavailable: {reason}" for name, reason in loading.unavailable(data).items()),
+            say(
+                "valid",
+                file=Path(file).name,
+                device=data["device"]["name"],
+                id=data["device"]["id"],
+                held=", ".join(held),
+                torch=conditions["torch"],
+                date=conditions["date"],
+            ),
+            *(say("unavailable", name=name, reason=reason) for name, reason in loading.unavailable(data).items()),
         ]
     )
 
@@ -126,7 +135,7 @@ class _State:
             self.interrupted = content.provenance["interrupted"]
         else:
             self.unavailable[name] = content
-            print(f"{name} is unavailable: {content}", file=sys.stderr, flush=True)
+            print(say("unavailable", name=name, reason=content), file=sys.stderr, flush=True)
         if readings:
             self.gauges[name] = readings
         if self.profile:
@@ -156,7 +165,7 @@ def _here(state: _State, chosen: Sequence[str], quick: bool, until: float) -> No
     """Measure in this process."""
     _measure(state.on, chosen, quick, until - time.monotonic(), {}, state.take)
     for name in [] if state.interrupted else state.left(chosen):
-        state.take("unavailable", name, "An experiment before it left the GPU unusable.")
+        state.take("unavailable", name, say("unusable"))
 
 
 def _measure(
@@ -178,7 +187,7 @@ def _measure(
     for number, name in enumerate(names):
         remaining = until - time.monotonic()
         if remaining <= 0:
-            tell("unavailable", name, _TIME_WAS_UP)
+            tell("unavailable", name, say("time-was-up"))
             continue
         tell("begin", name)
         try:
@@ -236,7 +245,7 @@ def _supervise(state: _State, chosen: Sequence[str], quick: bool, until: float) 
             _end(process)
         if state.interrupted:
             return
-        reason = reason or f"The process that measured it ended ({process.exitcode})."
+        reason = reason or say("ended", code=process.exitcode)
         if not state.profile:
             raise Unavailable(f"The profile of this machine could not be measured. {reason}")
         if state.running is not None and state.running in state.left(chosen):
@@ -252,7 +261,7 @@ def _listen(state: _State, receiver, until: float) -> str | None:
             state.take(*receiver.recv())
         except EOFError:
             return None
-    return f"It was stopped when it had finished nothing for {patience:.0f} s."
+    return say("stopped", seconds=patience)
 
 
 def _end(process) -> None:

@@ -20,9 +20,11 @@ from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.result import Column, Result, frozen
 from course_lib.experiments.running.rows import CASE_COLUMNS, Predict, Table, predicted_by_case, rows_by_case
 from course_lib.experiments.running.timing import Repeats
+from course_lib.words import words
+
+say = words(__file__)
 
 LARGE_CACHE = 64 * 10**6  # B; the smallest set of operands that is meant to exceed the caches
-UNTIMED = "Not a time: how fast this machine is, and what else runs on it, changes nothing here."
 UNSTATED_OVERHEAD = 5e-6  # s; a call on a GPU that needs less than this by the roofline is ruled by its overhead
 
 
@@ -153,7 +155,7 @@ def run(
     begun, too_large, left_out = time.monotonic(), [], {}
     for case in progress(cases):
         if budget and time.monotonic() - begun > budget:
-            left_out[case.name] = f"The {budget:.0f} s for this experiment were over."
+            left_out[case.name] = say("over", seconds=budget)
             continue
         try:
             with torch.inference_mode(case.build is not None and not case.gradients):
@@ -203,7 +205,7 @@ def run(
                 "quick": quick,
                 "interrupted": interrupted,
                 "used_by_others": others,
-                "profile": profile_note if experiment.timed else UNTIMED,
+                "profile": profile_note if experiment.timed else say("untimed"),
                 "method": list(experiment.method),
                 "notes": _notes(experiment, on, timings, cases, too_large, left_out, interrupted, others),
             }
@@ -236,22 +238,17 @@ def _notes(
     """What a reader of the numbers has to know."""
     notes = []
     if others is not None and others > machine.BUSY:
-        notes.append(
-            f"Other programs used {others:.0%} of the processor meanwhile: the times are longer than they need be."
-        )
+        notes.append(say("notes", "busy", others=others))
     if noisy := [name for name, timed in timings.items() if timed.spread > timing.NOISY]:
-        notes.append(f"The repeats of these spread widely: {', '.join(noisy)}.")
+        notes.append(say("notes", "noisy", cases=", ".join(noisy)))
     cache = machine.last_level_cache()
     if on == "cpu" and experiment.timed and cache > LARGE_CACHE:
-        notes.append(
-            f"The last-level cache of this machine holds {units.format_bytes(cache)}: "
-            "part of what is meant to come from memory comes from it."
-        )
+        notes.append(say("notes", "cache", size=units.format_bytes(cache)))
     if too_large:
-        notes.append(f"Left out, because this machine has not the memory for them: {', '.join(too_large)}.")
+        notes.append(say("notes", "too-large", cases=", ".join(too_large)))
     notes += _sentences(left_out)
     if interrupted:
-        notes.append(f"Interrupted: {len(timings)} of {len(cases)} cases were measured.")
+        notes.append(say("notes", "interrupted", measured=len(timings), cases=len(cases)))
     return notes
 
 
@@ -260,4 +257,4 @@ def _sentences(left_out: Mapping[str, str]) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for case, reason in left_out.items():
         reasons.setdefault(reason, []).append(case)
-    return [f"Left out ({', '.join(cases)}): {reason}" for reason, cases in reasons.items()]
+    return [say("notes", "left-out", cases=", ".join(cases), reason=reason) for reason, cases in reasons.items()]

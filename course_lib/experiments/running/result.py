@@ -15,17 +15,12 @@ from course_lib.experiments.profile import machine
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.figures.tabular import html_table, quantity, text_table
+from course_lib.words import words
+
+say = words(__file__)
 
 SCHEMA = 1
 _TYPES = {"str": (str,), "int": (int,), "float": (float,), "float?": (float, type(None))}
-
-
-HOLDS = "It holds in this run: {claim}."
-HOLDS_DISTURBED = "It holds in this run, although other programs used the processor meanwhile: {claim}."
-FAILS = "It does not hold in this run: {claim}."
-TOO_NOISY = "Too noisy to judge whether {claim}: {why} Run the cell again when the machine is quiet."
-BUSY_HERE = "other programs used the processor meanwhile."
-WIDE_HERE = "the repeats of {cases} spread widely."
 
 
 @dataclass(frozen=True)
@@ -90,13 +85,12 @@ class Result:
         spread widely). AssertionError with the claim where it fails on a quiet machine.
         """
         if holds:
-            print((HOLDS_DISTURBED if self.disturbed else HOLDS).format(claim=claim))
+            print(say("holds", "disturbed" if self.disturbed else "quiet", claim=claim))
             return
         wide = [case for case, values in self.raw.items() if timing.Repeats(values).spread > timing.NOISY]
         if not (self.disturbed or wide):
-            raise AssertionError(FAILS.format(claim=claim))
-        why = BUSY_HERE if self.disturbed else WIDE_HERE.format(cases=", ".join(wide))
-        print(TOO_NOISY.format(claim=claim, why=why))
+            raise AssertionError(say("fails", claim=claim))
+        print(say("too-noisy", "disturbed" if self.disturbed else "wide", claim=claim, cases=", ".join(wide)))
 
     def compare(self, recorded=None):
         """Predicted, measured here, recorded and their ratio, side by side.
@@ -178,8 +172,10 @@ class Result:
 
     def _caption(self) -> list[str]:
         p = self.provenance
-        machine = f"{self.device['name']}, {p['threads']} threads, PyTorch {p['torch']}, {p['date']}."
-        return [machine, *p["notes"]]
+        return [
+            say("machine", name=self.device["name"], **{key: p[key] for key in ("threads", "torch", "date")}),
+            *p["notes"],
+        ]
 
     def __str__(self) -> str:
         return "\n".join([self.question, "", text_table(*self._cells()), "", *self._caption()])

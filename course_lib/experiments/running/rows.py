@@ -13,48 +13,51 @@ from typing import TYPE_CHECKING
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.timing import Repeats
+from course_lib.words import words
 
 if TYPE_CHECKING:  # an experiment has these forms by default
     from course_lib.experiments.running.experiment import Case
+
+say = words(__file__)
 
 Table = Callable[[Sequence["Case"], Mapping[str, Repeats], hardware.Device], list[dict]]
 Predict = Callable[[Sequence["Case"], hardware.Device], dict[str, float | None]]
 
 CASE_COLUMNS = (
-    Column("case", "case", "", "str"),
-    Column("call", "call", "", "str"),
-    Column("flops", "FLOPs", "FLOP", "int"),
-    Column("bytes", "bytes", "B", "int"),
-    Column("calls", "calls", "", "int"),
-    Column("intensity", "intensity", "FLOP/B", "float"),
-    Column("bound", "bound by", "", "str"),
-    Column("predicted", "predicted", "s", "float"),
-    Column("measured", "measured", "s", "float"),
-    Column("q1", "first quartile", "s", "float", shown=False),
-    Column("q3", "third quartile", "s", "float", shown=False),
-    Column("attained", "attained", "FLOP/s", "float"),
-    Column("repeats", "repeats", "", "int", shown=False),
+    Column("case", say("columns", "case"), "", "str"),
+    Column("call", say("columns", "call"), "", "str"),
+    Column("flops", say("columns", "flops"), "FLOP", "int"),
+    Column("bytes", say("columns", "bytes"), "B", "int"),
+    Column("calls", say("columns", "calls"), "", "int"),
+    Column("intensity", say("columns", "intensity"), "FLOP/B", "float"),
+    Column("bound", say("columns", "bound"), "", "str"),
+    Column("predicted", say("columns", "predicted"), "s", "float"),
+    Column("measured", say("columns", "measured"), "s", "float"),
+    Column("q1", say("columns", "q1"), "s", "float", shown=False),
+    Column("q3", say("columns", "q3"), "s", "float", shown=False),
+    Column("attained", say("columns", "attained"), "FLOP/s", "float"),
+    Column("repeats", say("columns", "repeats"), "", "int", shown=False),
 )
 # of two times; the quartiles of the times give the lowest and the highest ratio
 RATIO_COLUMNS = (
-    Column("predicted", "predicted ratio", "×", "float?"),
-    Column("measured", "measured ratio", "×", "float"),
-    Column("q1", "low", "×", "float", shown=False),
-    Column("q3", "high", "×", "float", shown=False),
+    Column("predicted", say("ratios", "predicted"), "×", "float?"),
+    Column("measured", say("ratios", "measured"), "×", "float"),
+    Column("q1", say("ratios", "q1"), "×", "float", shown=False),
+    Column("q3", say("ratios", "q3"), "×", "float", shown=False),
 )
 
 
 def quantity_columns(heading: str, unit: str, *facts: Column) -> tuple[Column, ...]:
     """Columns of an experiment whose cases measure one quantity: case, call, `facts`, predicted, measured, spread."""
     return (
-        Column("case", "case", "", "str"),
-        Column("call", "call", "", "str"),
+        Column("case", say("columns", "case"), "", "str"),
+        Column("call", say("columns", "call"), "", "str"),
         *facts,
-        Column("predicted", "predicted", unit, "float?"),
+        Column("predicted", say("columns", "predicted"), unit, "float?"),
         Column("measured", heading, unit, "float"),
-        Column("q1", "first quartile", unit, "float", shown=False),
-        Column("q3", "third quartile", unit, "float", shown=False),
-        Column("repeats", "repeats", "", "int", shown=False),
+        Column("q1", say("columns", "q1"), unit, "float", shown=False),
+        Column("q3", say("columns", "q3"), unit, "float", shown=False),
+        Column("repeats", say("columns", "repeats"), "", "int", shown=False),
     )
 
 

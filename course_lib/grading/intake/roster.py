@@ -7,6 +7,8 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
+from course_lib.grading.sentences import say
+
 COLUMNS = ("student", "first_name", "last_name", "email")
 """Columns of a roster; only the first is needed, `id` is another name for it, and others are ignored."""
 
@@ -58,10 +60,10 @@ def read_roster(path: Path) -> list[Student]:
 def _id_fault(id: str) -> str:
     """Why `id` cannot name a folder and a student in nbgrader; empty if it can."""
     if not id:
-        return "the student's id is missing"
+        return say("roster", "no_id")
     if id.startswith((".", "_")) or any(sign in id for sign in "/\\*?[]{}+") or not id.isprintable():
-        return f"{id!r} cannot name a folder: leave out / \\ * ? [ ] {{ }} + and a dot or underscore at the beginning"
-    return "" if len(id.encode()) <= 120 else f"the id {id[:20]!r}… is too long for the name of a folder"
+        return say("roster", "no_folder", id=id)
+    return "" if len(id.encode()) <= 120 else say("roster", "long", id=id[:20])
 
 
 def same_name(name: str) -> str:

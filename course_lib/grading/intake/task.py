@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from course_lib.teaching.checks.check_form import Check
 from course_lib.teaching.checks.check_words import with_words
@@ -23,15 +24,20 @@ def read_checks(path: Path) -> list[Check]:
 
     Raises what running that file raises, `TOMLDecodeError` and `WordsError`; no bytecode is left beside it.
     """
-    spec = importlib.util.spec_from_file_location(f"_checks_of_{path.parent.name}", path)
+    words = path.with_suffix(".toml")
+    return with_words(run_file(path).CHECKS, tomllib.loads(words.read_text(encoding="utf-8")) if words.exists() else {})
+
+
+def run_file(path: Path) -> ModuleType:
+    """What a Python file of a unit defines, run under a name of its own; no bytecode is left beside it."""
+    spec = importlib.util.spec_from_file_location(f"_{path.stem}_of_{path.parent.name}", path)
     module = importlib.util.module_from_spec(spec)
     write, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(module)
     finally:
         sys.dont_write_bytecode = write
-    words = path.with_suffix(".toml")
-    return with_words(module.CHECKS, tomllib.loads(words.read_text(encoding="utf-8")) if words.exists() else {})
+    return module
 
 
 @dataclass(frozen=True)

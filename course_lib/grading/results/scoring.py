@@ -40,10 +40,6 @@ class Scored:
     failing: str | None
     outcome: str
 
-    @property
-    def right(self) -> bool:
-        return self.outcome == "right"
-
 
 def calls_for(check: Check, seed: int, draws: int) -> tuple[Call, ...]:
     """The calls that grade one answer: the public inputs, the first of them again, which finds out a function that

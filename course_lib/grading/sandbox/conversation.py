@@ -12,20 +12,10 @@ from dataclasses import dataclass
 
 from course_lib.grading.sandbox import wire
 from course_lib.grading.sandbox.sandbox import Limits, Sandbox
+from course_lib.grading.sentences import say
 
-UNASKED = "something was sent that nobody had asked for"
-FORM = "the answer has a form that no answer has"
-CELL = "Answer {number}: {what}."
-OTHERS = "What the answers need of the other cells: {what}."
 NAMES = {each.value: each.name for each in signal.Signals}
 """Of the signals that have one; those for real time have numbers only."""
-
-ENDS = {
-    "late": "not finished within the time limit",
-    "memory": "needed more memory than there is",
-    "died": "ended the process",
-    "refused": "sent something that nobody had asked for",
-}
 
 
 @dataclass(frozen=True)
@@ -110,7 +100,7 @@ class Conversation:
             reply for _, reply in sorted(zip(self._order, self._replies, strict=True), key=lambda one: one[0])
         )
         note = " ".join(
-            (OTHERS if at < 0 else CELL).format(number=at + 1, what=what.rstrip("."))
+            say("cells", "others" if at < 0 else "answer", number=at + 1, what=what.rstrip("."))
             for at, what in sorted(self._errors.items())
         )
         return Answered(self._job.key, replies, time.monotonic() - began, note)
@@ -139,7 +129,7 @@ class Conversation:
         reply = _reply_of(stop, end)
         if cell is not None:
             self._ended.add(cell)
-            self._errors[cell] = ENDS[reply.outcome]
+            self._errors[cell] = say("ends", reply.outcome)
             self._charge(began)
         else:
             self._replies.append(reply)
@@ -180,7 +170,7 @@ class Conversation:
         token = secrets.token_hex(8)
         try:
             if wire.pending(self._channel):
-                raise _Stop("refused", UNASKED)
+                raise _Stop("refused", say("refused", "unasked"))
             wire.send(self._channel, {**request, "token": token}, deadline)
             reply = wire.receive(self._channel, deadline)
         except wire.Late:
@@ -188,7 +178,7 @@ class Conversation:
         except wire.Broken:
             raise _Stop("died") from None
         if not isinstance(reply, dict) or reply.get("token") != token:
-            raise _Stop("refused", UNASKED)
+            raise _Stop("refused", say("refused", "unasked"))
         return reply
 
 
@@ -204,7 +194,7 @@ def _reply(reply: dict) -> Reply:
             return Reply(outcome, error=wire.clean(error))
         case {"outcome": "missing" | "memory" as outcome}:
             return Reply(outcome)
-    return Reply("refused", error=FORM)
+    return Reply("refused", error=say("refused", "form"))
 
 
 def _reply_of(stop: _Stop, end: str) -> Reply:

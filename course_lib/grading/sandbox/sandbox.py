@@ -20,6 +20,8 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from course_lib.grading.sentences import say
+
 HERE = Path(__file__).resolve().parent
 COURSE = HERE.parents[1]
 NOBODY = 64_321
@@ -33,13 +35,6 @@ MODULES = ("zygote.py", "wire.py", "slicing.py", "seccomp.py")
 DEVICES = ("null", "full", "random", "urandom")  # not zero: mapped, it is memory that no limit counts
 READY = 60.0
 """Seconds within which a zygote must have imported torch."""
-
-INSTALL = "install bubblewrap (apt-get install bubblewrap, dnf install bubblewrap) on a Linux with user namespaces"
-NO_NAMESPACES = (
-    "bubblewrap is there, but this kernel lets nobody make the namespaces of a sandbox: {said}. In a container, start "
-    "that with user namespaces allowed; on Ubuntu 24.04 or newer, give bwrap its AppArmor profile (package "
-    "apparmor-profiles) or set kernel.apparmor_restrict_unprivileged_userns=0."
-)
 
 
 class SandboxMissing(RuntimeError):  # noqa: N818 (a state of this machine, more than an error)
@@ -112,7 +107,7 @@ class Sandbox:
             self._end()
             said.seek(0)
             lines = said.read().decode(errors="replace").strip().splitlines()
-            raise SandboxMissing(NO_NAMESPACES.format(said=lines[-1] if lines else "it ended without a word"))
+            raise SandboxMissing(say("sandbox", "no_namespaces", said=lines[-1] if lines else say("sandbox", "silent")))
 
     def job(self, library: bool = False) -> socket.socket:
         """The channel to a fresh child. `library`: the student library is there to be imported."""
@@ -200,11 +195,11 @@ def _plain_command(settings: dict) -> list[str]:
 def _command(settings: dict) -> list[str]:
     """bubblewrap around the zygote; for root, a private view of the files and another user around that."""
     if not sys.platform.startswith("linux"):
-        raise SandboxMissing(f"graded runs need Linux: its namespaces confine students' code; {INSTALL}")
+        raise SandboxMissing(say("sandbox", "no_linux"))
     root = os.getuid() == 0
     lacking = [tool for tool in ("bwrap", *(("setpriv", "unshare", "mount") if root else ())) if not shutil.which(tool)]
     if lacking:
-        raise SandboxMissing(f"{', '.join(lacking)} is not on PATH: {INSTALL}; setpriv and unshare are in util-linux")
+        raise SandboxMissing(say("sandbox", "lacking", programs=", ".join(lacking)))
     sources = {str(path): str(path) for path in _python_folders()}
     sources |= {f"{ENGINE}/{name}": str(HERE / name) for name in MODULES}
     sources[f"{LIBRARY}/course_lib"] = str(COURSE)

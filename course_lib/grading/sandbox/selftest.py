@@ -11,6 +11,7 @@ from pathlib import Path
 
 from course_lib.grading.sandbox.conversation import Call, Conversation, Job, Reply
 from course_lib.grading.sandbox.sandbox import COURSE, Limits, Sandbox, SandboxFault
+from course_lib.grading.sentences import say
 
 PROBES = """
 import os, socket, time
@@ -63,16 +64,6 @@ def user():
     return os.getuid()
 """
 
-FAULT = "the sandbox does not hold here: {what}. No submission was run."
-NETWORK = "a connection out of it was not refused ({outcome})"
-SEEN = "files of this machine can be seen in it: {paths}"
-WRITABLE = "files outside the scratch folder can be written in it: {paths}"
-PROCESSES = "it let one job start {count} processes, where {most} are allowed"
-MEMORY = "it let one job take more memory than {most} bytes ({outcome})"
-FILE = "it let one job make a file larger than {most} bytes ({outcome})"
-ROOT = "its processes are root's outside the sandbox, and for root the kernel enforces no limit of processes"
-BROKEN = "the probe {probe} gave no answer ({outcome} {error})"
-
 
 def self_test(sandboxes: Sequence[Sandbox], limits: Limits) -> None:
     """Try to break out of the first sandbox (the others are started alike). Raises `SandboxFault` naming what was not
@@ -98,24 +89,24 @@ def self_test(sandboxes: Sequence[Sandbox], limits: Limits) -> None:
     found = []
     for reply in (ipv4, vsock):
         if not _refused(reply):
-            found.append(NETWORK.format(outcome=reply.outcome))
+            found.append(say("fault", "network", outcome=reply.outcome))
     for name, reply in (("seen", seen), ("writable", written), ("processes", processes), ("user", user)):
         if reply.outcome != "value":
-            found.append(BROKEN.format(probe=name, outcome=reply.outcome, error=reply.error))
+            found.append(say("fault", "broken", probe=name, outcome=reply.outcome, error=reply.error))
     if seen.value:
-        found.append(SEEN.format(paths=", ".join(seen.value)))
+        found.append(say("fault", "seen", paths=", ".join(seen.value)))
     if written.value:
-        found.append(WRITABLE.format(paths=", ".join(written.value)))
+        found.append(say("fault", "writable", paths=", ".join(written.value)))
     if processes.outcome == "value" and not 0 < processes.value <= limits.processes:
-        found.append(PROCESSES.format(count=processes.value, most=limits.processes))
+        found.append(say("fault", "processes", count=processes.value, most=limits.processes))
     if memory.outcome != "memory":
-        found.append(MEMORY.format(most=limits.memory, outcome=memory.outcome))
+        found.append(say("fault", "memory", most=limits.memory, outcome=memory.outcome))
     if not _refused(file):
-        found.append(FILE.format(most=limits.file, outcome=file.outcome))
+        found.append(say("fault", "file", most=limits.file, outcome=file.outcome))
     if user.value == 0 or not _refused(root) or any(_is_root(sandbox.pid) for sandbox in sandboxes):
-        found.append(ROOT)
+        found.append(say("fault", "root"))
     if found:
-        raise SandboxFault(FAULT.format(what="; ".join(found)))
+        raise SandboxFault(say("fault", "fault", what="; ".join(found)))
 
 
 def _refused(reply: Reply) -> bool:

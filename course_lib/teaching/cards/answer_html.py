@@ -9,10 +9,8 @@ from course_lib.teaching import markup
 from course_lib.teaching.cards.answers import Answer, close, decades
 from course_lib.teaching.cards.card_state import Guess
 from course_lib.teaching.cards.card_texts import Card, names
+from course_lib.teaching.cards.card_words import say
 from course_lib.teaching.cards.verdict import Verdict
-from course_lib.teaching.words import words
-
-say = words(__file__)
 
 
 def answer_html(card: Card, guesses: Sequence[Guess], found: Answer) -> str:
@@ -132,10 +130,7 @@ def _choice(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
 
 def corrected(card: Card, verdict: Verdict) -> str:
     """The claim said correctly, in Markdown, with the numbers that it names filled in."""
-    try:
-        return card.corrected.format_map(verdict.values)
-    except (KeyError, IndexError, ValueError):  # braces that name no number are text
-        return card.corrected
+    return card.corrected.format_map(verdict.values)
 
 
 def because(card: Card, verdict: Verdict) -> str:

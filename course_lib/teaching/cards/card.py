@@ -11,15 +11,8 @@ import html
 
 from course_lib.teaching import markup
 from course_lib.teaching.cards.card_texts import Card, CardError, read_rounds
+from course_lib.teaching.cards.card_words import say
 from course_lib.teaching.static import Static, is_static, notice
-
-HINT_NAMES = ("the idea", "the formula", "the first line")
-
-NO_WIDGETS = "A package is missing here ({package}), so this card takes no guess. Get it with: pip install {package}"
-LIVE_ELSEWHERE = "The answer appears in JupyterLab, once you have committed a guess there."
-ASK_TEXT = "Your answer, in your own words: …"
-ASK_IN_UNIT = "Your guess, in {unit}: …"
-ASK_NUMBER = "Your guess: …"
 
 
 def card(id: str):
@@ -36,32 +29,30 @@ def card(id: str):
     try:
         from course_lib.teaching.cards.card_widget import LiveCard
     except ImportError as error:
-        return static_card(rounds[0], NO_WIDGETS.format(package=error.name))
+        return static_card(rounds[0], say("no-widgets", package=error.name))
     return LiveCard(rounds)
 
 
 # ---- The static form ---------------------------------------------------------------------------------------------
 
-_HEADINGS = {"claim": "On trial", "reflection": "Reflect", "number": "Predict", "choice": "Predict"}
-
 
 def prompt_html(card: Card) -> str:
-    heading, prompt = f"<p><strong>{_HEADINGS[card.kind]}</strong></p>", markup.markdown(card.prompt)
+    heading, prompt = f"<p><strong>{say('headings', card.kind)}</strong></p>", markup.markdown(card.prompt)
     if card.kind != "claim":
         return heading + prompt
     source = f"<footer>{html.escape(card.source)}</footer>" if card.source else ""
     return f"{heading}<blockquote>{prompt}{source}</blockquote>"
 
 
-def static_card(card: Card, line: str = LIVE_ELSEWHERE) -> Static:
-    """The card without a widget: prompt, unit or choices, folded hints, never the answer."""
+def static_card(card: Card, line: str = "") -> Static:
+    """The card without a widget: prompt, unit or choices, folded hints, never the answer. line: why it is not live."""
+    line = line or say("live-elsewhere")
     options = [markup.plain(choice.text) for choice in card.choices]
     if options:
         ask = "<ul>" + "".join(f"<li>{html.escape(option)}</li>" for option in options) + "</ul>"
         ask_text = "\n".join(f"- {option}" for option in options)
     else:
-        ask_text = ASK_TEXT if card.kind == "reflection" else ASK_IN_UNIT if card.unit else ASK_NUMBER
-        ask_text = ask_text.format(unit=card.unit)
+        ask_text = say("static-asked", "number-in-unit" if card.unit else card.kind, unit=card.unit)
         ask = f"<p>{html.escape(ask_text)}</p>"
     hints = "".join(
         f"<details><summary>{hint_label(card, n)}</summary>{markup.markdown(hint)}</details>"
@@ -73,9 +64,8 @@ def static_card(card: Card, line: str = LIVE_ELSEWHERE) -> Static:
 
 def hint_label(card: Card, n: int) -> str:
     """The label of the n-th hint, counted from 0."""
-    if len(card.hints) == len(HINT_NAMES):
-        return f"Hint {n + 1} of {len(card.hints)}: {HINT_NAMES[n]}"
-    return f"Hint {n + 1} of {len(card.hints)}"
+    named = say.all("named-hints")
+    return named[n] if len(card.hints) == len(named) else say("hint", n=n + 1, hints=len(card.hints))
 
 
 def hint_html(card: Card, n: int) -> str:

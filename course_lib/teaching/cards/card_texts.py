@@ -14,11 +14,11 @@ from typing import Any
 
 from course_lib import units
 from course_lib.teaching import markup
+from course_lib.teaching.cards.card_words import say
 from course_lib.teaching.checks.typed_number import parse_number
 
 KINDS = ("number", "choice", "claim", "reflection")
 SCALES = ("log", "linear")
-RULING_CHOICES = {"holds": "It holds", "holds-if": "It holds only under a condition", "fails": "It fails"}
 LONGEST = 2000  # characters of a reflection, where the card states no limit of its own
 
 _BRACES = re.compile(r"\{([A-Za-z_]\w*)(:[^{}]*)?\}")
@@ -100,9 +100,7 @@ def read_rounds(id: str) -> tuple[Card, ...]:
 def _unknown(id: str) -> str:
     known = [known for unit in units.names() for known in _ids(unit)]
     near = difflib.get_close_matches(id, known, n=1, cutoff=0.4)
-    if near:
-        return f"There is no card {id!r}. The nearest is {near[0]!r}."
-    return f"There is no card {id!r}. Ids look like 'q05.linear-1-to-100'."
+    return say("no-card-near", id=id, near=near[0]) if near else say("no-card", id=id)
 
 
 def _ids(unit: str) -> list[str]:
@@ -215,7 +213,7 @@ def _claim(id: str, table: Mapping[str, Any]) -> dict[str, Any]:
         "corrected": _field(id, table, "corrected", str),
         "because": because,
         "evidence": evidence,
-        "choices": tuple(Choice(key, text) for key, text in RULING_CHOICES.items()),
+        "choices": tuple(Choice(key, text) for key, text in say.table("rulings").items()),
     }
 
 

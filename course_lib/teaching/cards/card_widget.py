@@ -18,11 +18,9 @@ from course_lib.teaching.cards.answer_html import answer_html, earlier_html
 from course_lib.teaching.cards.card import hint_html, hint_label, prompt_html
 from course_lib.teaching.cards.card_state import Guess, State, round_now, stamp, state
 from course_lib.teaching.cards.card_texts import Card
+from course_lib.teaching.cards.card_words import say
 from course_lib.teaching.checks.typed_number import parse_number
 from course_lib.teaching.record.record import SURE, Record
-from course_lib.teaching.words import words
-
-say = words(__file__)
 
 STEPS = 100  # of the slider from end to end
 
@@ -213,9 +211,8 @@ class LiveCard:
     def _said(self, key: str) -> str:
         """A message with the first guess, the last one and how sure that is."""
         card, first, last = self._card, self._state.guesses[0], self._state.guesses[-1]
-        return say(
-            key, first=card.shown(first.value), guess=card.shown(last.value), sure=SURE.get(last.sure, last.sure)
-        )
+        sure = say.table("sure").get(last.sure, last.sure)
+        return say(key, first=card.shown(first.value), guess=card.shown(last.value), sure=sure)
 
 
 # ---- The texts of the form ---------------------------------------------------------------------------------------
@@ -238,8 +235,8 @@ def face(rounds: Sequence[Card]) -> dict[str, Any]:
             for each in rounds
         ],
         "slider": slider(card) if card.range else None,
-        "sure": say("sure"),
-        "levels": [] if card.kind == "reflection" else [[key, text] for key, text in SURE.items()],
+        "sure": say("how-sure"),
+        "levels": [] if card.kind == "reflection" else list(map(list, say.table("sure").items())),
         "buttons": {name: text for name, text in say.table("buttons").items() if name != "again" or len(rounds) > 1},
         "waiting": say("waiting"),
         "silent": say("silent"),

@@ -7,11 +7,10 @@ from course_lib import units
 from course_lib.teaching import markup
 from course_lib.teaching.cards import answer_html, answers
 from course_lib.teaching.cards.card_texts import Card, read_card
+from course_lib.teaching.cards.card_words import say
 from course_lib.teaching.static import Static, notice
 
-COLUMNS = {"claim": "27%", "ruling": "10%", "computed": "29%", "what is true": "34%"}  # header -> width
-RULINGS = {"holds": "✓ holds", "holds-if": "~ holds if …", "fails": "✗ fails"}  # a sign and a word, never colour alone
-UNDECIDED = "not decided"
+WIDTHS = ("27%", "10%", "29%", "34%")  # of the columns
 
 # In the tags: JupyterLab's own rules align cells right, and a notebook that it does not trust loses style sheets.
 _CELL = "text-align:left;vertical-align:top;font-weight:normal;overflow-wrap:break-word"
@@ -34,8 +33,8 @@ def verdicts(prefix: str | None = None) -> Static:
     except ValueError as error:
         return notice(str(error))
     if not claims:
-        return notice(f"There are no claims on trial in {prefix!r}. Units are named by their beginning, such as 'q05'.")
-    return _docket(claims, f"{len(claims)} claims, decided just now. Open when you have voted.", {})
+        return notice(say("no-claims", prefix=prefix))
+    return _docket(claims, say("claims", number=len(claims)), {})
 
 
 def _claims(unit: str) -> list[Card]:
@@ -51,15 +50,16 @@ def _unit(unit: str) -> Static | None:
     cells = units.about(unit).get("cells", {})
     places = {claim.id: cells.get(claim.id) or cells.get("verdicts") for claim in claims}
     links = {id: f"{unit}.ipynb#cell-id={cell}" for id, cell in places.items() if cell}
-    title = units.about(unit).get("title", unit)
-    return _docket(claims, f"{title} {len(claims)} claims, decided just now.", links) if claims else None
+    summary = say("claims-of-unit", title=units.about(unit).get("title", unit), number=len(claims))
+    return _docket(claims, summary, links) if claims else None
 
 
 def _docket(claims: Sequence[Card], summary: str, links: Mapping[str, str]) -> Static:
     """A folded table of claims; `links`: claim id -> where it is decided."""
     rulings, rows = zip(*(_decide(claim, links.get(claim.id, "")) for claim in claims), strict=True)
     head = "".join(
-        f'<th scope="col" style="{_CELL};width:{width}"><strong>{name}</strong></th>' for name, width in COLUMNS.items()
+        f'<th scope="col" style="{_CELL};width:{width}"><strong>{name}</strong></th>'
+        for name, width in zip(say.all("columns"), WIDTHS, strict=True)
     )
     table = (
         f'<table style="table-layout:fixed;width:100%"><thead><tr>{head}</tr></thead>'
@@ -79,12 +79,12 @@ def _decide(claim: Card, link: str) -> tuple[str, str]:
     try:
         verdict = answers.answer(claim).verdict
     except Exception as error:  # whatever a claim's code raises concerns its own row only
-        return UNDECIDED, _row(claim, link, UNDECIDED, [f"{type(error).__name__}: {error}"], "")
+        ruling = say("on-docket", "undecided")
+        return ruling, _row(claim, link, ruling, [f"{type(error).__name__}: {error}"], "")
     computed = [f"{label}: {value}" for label, value in answer_html.evidence(claim, verdict)]
     lines = [*filter(None, [answer_html.because(claim, verdict)]), *computed]
-    return RULINGS[verdict.ruling], _row(
-        claim, link, RULINGS[verdict.ruling], lines, answer_html.corrected(claim, verdict)
-    )
+    ruling = say("on-docket", verdict.ruling)
+    return ruling, _row(claim, link, ruling, lines, answer_html.corrected(claim, verdict))
 
 
 def _row(claim: Card, link: str, ruling: str, lines: list[str], true: str) -> str:

@@ -1,6 +1,6 @@
 """What `check` says."""
 
-from course_lib.teaching.words import words
+from course_lib.words import words
 
 say = words(__file__)
 

@@ -6,12 +6,9 @@ A comma or a space groups thousands. Units are the card's own, the same unit und
 import math
 import re
 
-NOT_READ = "“{typed}” is not a number that this box reads. Write it like 1200, 1,200, 1.2e3 or 1/3."
-WITH_A_POINT = "Write {pointed} with a point."
-NO_UNIT = "“{typed}” has a unit, but this card asks for a pure number."
-OTHER_UNIT = "“{typed}” is in another unit than this card. Write the number alone, in {unit}."
-NOT_FINITE = "“{typed}” is larger than any number a computer calculates with, or divides by zero."
-NOT_ABOVE_ZERO = "“{typed}” is not above zero; the answer of this card is."
+from course_lib.words import words
+
+say = words(__file__)
 
 # What a Chinese keyboard types in its full-width mode, and signs that look like the ones meant.
 _SIGNS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
@@ -64,16 +61,16 @@ def parse_number(typed: str, unit: str = "", scale: str = "log") -> float:
     if value is None:
         pointed, commas = _DECIMAL_COMMA.subn(r"\1.\2", text)
         if commas == 1 and _value(_TYPED.fullmatch(pointed)) is not None:
-            raise ValueError(WITH_A_POINT.format(pointed=pointed))
-        raise ValueError(NOT_READ.format(typed=typed))
+            raise ValueError(say("with-a-point", pointed=pointed))
+        raise ValueError(say("not-read", typed=typed))
     factor = _factor((match["unit"] or "").strip(), unit)
     if factor is None:
-        raise ValueError((OTHER_UNIT if unit else NO_UNIT).format(typed=typed, unit=unit))
+        raise ValueError(say("other-unit" if unit else "no-unit", typed=typed, unit=unit))
     value *= factor * _WORDS[match["count"]]
     if not math.isfinite(value):
-        raise ValueError(NOT_FINITE.format(typed=typed))
+        raise ValueError(say("not-finite", typed=typed))
     if scale == "log" and value <= 0:
-        raise ValueError(NOT_ABOVE_ZERO.format(typed=typed))
+        raise ValueError(say("not-above-zero", typed=typed))
     return value
 
 

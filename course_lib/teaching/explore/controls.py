@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from course_lib.accounting import units
+from course_lib.words import words
+
+say = words(__file__)
 
 State = Mapping[str, Any]
 Options = Mapping[Hashable, str] | Iterable[str]
@@ -48,7 +51,7 @@ class Choice:
             return value
         named = {str(option): option for option in here}
         if callable(self.options) and value not in named:
-            raise ValueError(_NOT_HERE.format(name=name, value=units.shortly(value), options=", ".join(named)))
+            raise ValueError(say("not-here", name=name, value=units.shortly(value), options=", ".join(named)))
         return named[units.choice(value, name, named)]
 
     def spec(self) -> dict[str, Any]:
@@ -81,7 +84,7 @@ class _Plain:
 
     def receive(self, sent, name: str, state: State):
         if sent is None:
-            raise ValueError(_EMPTY.format(name=name))
+            raise ValueError(say("empty", name=name))
         return self.read(sent, name, state)
 
 
@@ -120,14 +123,13 @@ class Whole(_Plain):
         try:
             whole = units.count(value, name, minimum=self.low)
         except ValueError:
-            raise ValueError(_NOT_WHOLE.format(name=name, value=units.shortly(value), **_limits(self))) from None
+            raise ValueError(say("not-whole", name=name, value=units.shortly(value), **_limits(self))) from None
         if whole > self.high:
-            raise ValueError(_NOT_WHOLE.format(name=name, value=units.shortly(value), **_limits(self)))
+            raise ValueError(say("not-whole", name=name, value=units.shortly(value), **_limits(self)))
         return whole
 
     def spec(self) -> dict[str, Any]:
-        limits = {"low": self.low, "high": self.high, "step": 1}
-        return {"kind": "number", "label": self.label, **limits, "stops": _texts(self.stops)}
+        return {"step": 1, "stops": _texts(self.stops), **_box(self, self.label)}
 
 
 @dataclass(frozen=True)
@@ -159,13 +161,13 @@ class Number(_Plain):
             number = -1
         if not self.low <= number <= self.high:
             values = {"low": self._text(self.low), "high": self._text(self.high)}
-            raise ValueError(_NO_NUMBER.format(name=name, value=units.shortly(value), **values))
+            raise ValueError(say("no-number", name=name, value=units.shortly(value), **values))
         return number
 
     def spec(self) -> dict[str, Any]:
         stops = [[stop, self._text(stop)] for stop in self.stops]
         label = f"{self.label} ({self.unit})" if self.unit else self.label
-        return {"kind": "number", "label": label, "low": self.low, "high": self.high, "step": "any", "stops": stops}
+        return {"step": "any", "stops": stops, **_box(self, label)}
 
     def _text(self, value: float) -> str:
         return units.format_si(value, self.unit)
@@ -187,14 +189,14 @@ class Flag(_Plain):
 
 Control = Choice | Whole | Number | Flag
 
-_NOT_HERE = "{name}={value} does not go with what the controls before it say. Here it can be: {options}."
-_NOT_WHOLE = "{name}={value} must be a whole number from {low} to {high} here."
-_NO_NUMBER = "{name}={value} must be a number from {low} to {high} here."
-_EMPTY = "{name} is empty: give a number."
-
 
 def _texts(stops: Iterable[int]) -> list[list]:
     return [[stop, f"{stop:,}"] for stop in stops]
+
+
+def _box(control: Whole | Number, label: str) -> dict[str, Any]:
+    exact = say("exact", label=label)
+    return {"kind": "number", "label": label, "exact": exact, "low": control.low, "high": control.high}
 
 
 def _limits(control: Whole) -> dict[str, str]:

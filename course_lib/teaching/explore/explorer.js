@@ -3,9 +3,6 @@
 // from the answer to the last one, or because another view of the same explorer asked.
 const LONG = 22; // characters of an option from which on a choice takes two columns
 const PATIENCE = 3000; // ms until the page says that no answer came
-const SILENT = "Python has not answered yet. It is busy, or the kernel was restarted: in that case run this cell again.";
-const NOTES = "What these numbers rest on and leave out";
-const COPY = "Copy this call", COPIED = "Copied";
 
 function make(parent, name, properties = {}, attributes = {}) {
   const node = Object.assign(document.createElement(name), properties);
@@ -39,12 +36,12 @@ const CONTROLS = {
     box.addEventListener("change", () => ask(box.checked));
     return { show: (value) => (box.checked = value) };
   },
-  number(bar, { label, low, high, step, stops }, ask) {
+  number(bar, { label, exact, low, high, step, stops }, ask) {
     const frame = make(bar, "div", { className: stops.length ? "control wide" : "control" }, { role: "group", "aria-label": label });
     make(frame, "span", { className: "name", textContent: label }, { "aria-hidden": "true" });
     let typed = ""; // the box's text that was asked for last
     const slider = stops.length ? make(frame, "input", { type: "range", min: 0, max: stops.length - 1 }, { "aria-label": label, ...QUIET }) : null;
-    const box = make(frame, "input", { type: "number", min: low, max: high, step }, { "aria-label": `${label}: exact value`, ...QUIET });
+    const box = make(frame, "input", { type: "number", min: low, max: high, step }, { "aria-label": exact, ...QUIET });
     const follow = (value) => { // the slider stands at the stop at the value, or at the nearest below
       if (!slider) return;
       const above = stops.findIndex(([stop]) => stop > value);
@@ -85,7 +82,7 @@ function render({ model, el }) {
   el.classList.add("course-explorer", "course-range");
   const bar = make(el, "div", { className: "bar" });
   const narrow = ([, spec]) => !spec.stops?.length; // sliders take a whole line each, below all others
-  const specs = Object.entries(model.get("controls"));
+  const specs = Object.entries(model.get("controls")), words = model.get("words");
   const controls = [...specs.filter(narrow), ...specs.filter((spec) => !narrow(spec))].map(([name, spec]) =>
     ({ name, kind: spec.kind, ...CONTROLS[spec.kind](bar, spec, (value) => ask({ values: { [name]: value } }), model.get("options")[name]) }));
   // A sentence on a refused state stands right below the controls, over the picture that it is not about: nothing moves for it.
@@ -95,10 +92,10 @@ function render({ model, el }) {
   const finding = make(el, "div", { className: "spoken" }, { role: "status" });
   const numbers = make(el, "dl");
   const code = make(el, "code", { className: model.get("call").length > 120 ? "tall" : "" }, { tabindex: "0" });
-  const again = make(el, "button", { type: "button", textContent: "Reset" }, QUIET);
-  const copy = make(el, "button", { type: "button", textContent: COPY }, QUIET);
+  const again = make(el, "button", { type: "button", textContent: words.reset }, QUIET);
+  const copy = make(el, "button", { type: "button", textContent: words.copy }, QUIET);
   const notes = make(el, "details");
-  make(notes, "summary", { textContent: NOTES }, QUIET);
+  make(notes, "summary", { textContent: words.notes }, QUIET);
   const sentences = make(notes, "ul");
   for (const node of [again, copy]) keepPointer(node);
   let pending = {}, timer = null, waiting = ""; // for the answer to this question
@@ -111,7 +108,7 @@ function render({ model, el }) {
     model.set("asked", { question: waiting, ...pending });
     model.save_changes();
     clearTimeout(timer);
-    timer = setTimeout(() => say(SILENT), PATIENCE);
+    timer = setTimeout(() => say(words.silent), PATIENCE);
   }
 
   function say(text) {
@@ -150,8 +147,8 @@ function render({ model, el }) {
   copy.addEventListener("click", async () => {
     getSelection().selectAllChildren(code); // where the clipboard is closed to the page, the call is at least marked
     await navigator.clipboard?.writeText(code.textContent).catch(() => {});
-    copy.textContent = COPIED;
-    setTimeout(() => (copy.textContent = COPY), 1500);
+    copy.textContent = words.copied;
+    setTimeout(() => (copy.textContent = words.copy), 1500);
   });
 
   let due = false; // one message may change several values: draw once, when all have arrived

@@ -17,12 +17,9 @@ from course_lib.figures.tabular import html_table, text_table
 from course_lib.teaching.explore.controls import Control
 from course_lib.teaching.live import publish
 from course_lib.teaching.static import is_static
+from course_lib.words import words
 
-NO_WIDGETS = "A package is missing here ({package}), so the controls do not move. Get it with: pip install {package}"
-NOTES = "What these numbers rest on and leave out"  # explorer.js says the same
-GONE = "To get the explorer back, run the first cell and then this one (Shift+Enter)."
-REFUSED = "{reason} The picture and the call still show the last state that could be computed."
-FAILED = "This state could not be computed ({error}). The picture and the call still show the last one that could."
+say = words(__file__)
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ def build(
     try:
         return Explorer(frame, start, first)
     except ImportError as error:
-        return StaticExplorer(frame, start, first, NO_WIDGETS.format(package=error.name))
+        return StaticExplorer(frame, start, first, say("no-widgets", package=error.name))
 
 
 @dataclass(frozen=True)
@@ -155,6 +152,7 @@ def _widget_class():
 
         _esm = "\n".join(file.read_text(encoding="utf-8") for file in script)
         _css = "\n".join(file.read_text(encoding="utf-8") for file in style)
+        words = traitlets.Dict().tag(sync=True)  # what the page says of itself
         controls = traitlets.Dict().tag(sync=True)
         asked = traitlets.Dict().tag(sync=True, echo_update=False)
         answered = traitlets.Unicode().tag(sync=True)  # the last question that was answered, of whatever page
@@ -177,7 +175,8 @@ class Explorer:
         self._frame = frame
         self._start = dict(start)
         self._controls = dict(start)  # what the controls show: another state than the picture's while it is refused
-        self.widget = _widget_class()(controls={name: control.spec() for name, control in frame.controls.items()})
+        controls = {name: control.spec() for name, control in frame.controls.items()}
+        self.widget = _widget_class()(words=say.table("page"), controls=controls)
         self._show(start, first)
         self.widget.observe(self._answer, "asked")
 
@@ -211,9 +210,9 @@ class Explorer:
                 self._keep(wanted)
                 self._show(wanted, self._frame.view(wanted))
             except ValueError as error:
-                self.widget.line = REFUSED.format(reason=error)
+                self.widget.line = say("refused", reason=error)
             except Exception as error:  # an error in a lesson's own function: a traceback here would be seen by nobody
-                self.widget.line = FAILED.format(error=f"{type(error).__name__}: {error}")
+                self.widget.line = say("failed", error=f"{type(error).__name__}: {error}")
 
     def _keep(self, state: Mapping[str, Any]) -> None:
         self._controls = dict(state)
@@ -236,7 +235,7 @@ class Explorer:
         return self.call or f"explorer {self.state}"
 
     def _ipython_display_(self) -> None:
-        publish(self.widget, repr(self), GONE)
+        publish(self.widget, repr(self), say("gone"))
 
 
 class StaticExplorer:
@@ -252,7 +251,7 @@ class StaticExplorer:
         """Nothing to do: a static explorer is always in its first state."""
 
     def __repr__(self) -> str:
-        rows = text_table(("quantity", "value"), self._shown.readout.items(), words=True)
+        rows = text_table(say.all("columns"), self._shown.readout.items(), words=True)
         parts = (self._shown.figure.description, rows, *self._shown.notes, self.call, self._line)
         return "\n".join(part for part in parts if part)
 
@@ -261,9 +260,9 @@ class StaticExplorer:
         from IPython.display import display
 
         display(still(self._shown.figure))
-        table = html_table(("quantity", "value"), self._shown.readout.items(), self._shown.figure.description, side="")
+        table = html_table(say.all("columns"), self._shown.readout.items(), self._shown.figure.description, side="")
         more = "".join(f"<li>{html.escape(note)}</li>" for note in self._shown.notes)
-        notes = f"<details><summary>{NOTES}</summary><ul>{more}</ul></details>" if more else ""
+        notes = f"<details><summary>{say('page', 'notes')}</summary><ul>{more}</ul></details>" if more else ""
         call = f"<pre><code>{html.escape(self.call)}</code></pre>" if self.call else ""
         line = f"<p>{html.escape(self._line)}</p>" if self._line else ""
         display({"text/html": table + notes + call + line, "text/plain": repr(self)}, raw=True)

@@ -9,6 +9,10 @@ import os
 
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
 
+from course_lib.words import words
+
+say = words(__file__)
+
 
 class PromptConnection(ZMQChannelsWebsocketConnection):
     """The server's own connection between page and kernel, with Nagle's algorithm off."""
@@ -18,13 +22,6 @@ class PromptConnection(ZMQChannelsWebsocketConnection):
         return super().connect()
 
 
-# One line for whoever runs the course as root, as every container does: what is bound, and who gets in.
-AS_ROOT = "JupyterLab runs as root. It listens on {where}, and lets in {who}, who can then do what root can."
-WHERE = {
-    "here": "{address}, which only this machine reaches",
-    "everywhere": "{address}, which other machines may reach",
-}
-WHO = {"token": "whoever has its token", "anybody": "EVERYBODY, for it asks for no token"}
 OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -39,7 +36,5 @@ def _load_jupyter_server_extension(server) -> None:
 
 def as_root(address: str, socket: bool, asks: bool) -> str:
     """The line for root. address: what the server binds, a name or number, or a `socket` file; asks: for a token."""
-    where = WHERE["here" if socket or address in OF_THIS_MACHINE else "everywhere"]
-    return AS_ROOT.format(
-        where=where.format(address=address or "all addresses"), who=WHO["token" if asks else "anybody"]
-    )
+    where = "here" if socket or address in OF_THIS_MACHINE else "everywhere" if address else "all-addresses"
+    return say("as-root", where, "token" if asks else "anybody", address=address)

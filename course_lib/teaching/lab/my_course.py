@@ -23,6 +23,9 @@ from typing import Any
 
 from course_lib import units
 from course_lib.atomic import replace
+from course_lib.words import words
+
+say = words(__file__)
 
 SHIPPED = ("notebooks", "exercises")
 START = "notebooks/00_start_here.ipynb"
@@ -30,23 +33,6 @@ BASE = Path(".course", "base")
 SETTINGS = Path(__file__).parent / "jupyter_config"  # no questions about news and updates, and `lab_server.py`; no more
 DATA = Path(__file__).parent / "jupyter_data"  # a small extension: a link to a cell makes it the active one
 
-NOTHING_SHIPPED = "No notebooks are here to open: {folder} has none. In a checkout, run `make build` first."
-NOT_WRITABLE = "The course cannot be copied to {folder} ({reason}). Run this in a folder that you can write to."
-NO_JUPYTER = "JupyterLab is not installed here. Get it with: pip install 'where-did-the-flops-go[lab]'"
-OPEN_ALREADY = (
-    "Your copy is open in JupyterLab already: {url}\n"
-    "It is not updated while you work in it. To update it, stop that JupyterLab and run this again."
-)
-
-MADE = "Your copy of the course is in {folder}."
-# What an update says of files; {names} are those it is about, for BESIDE the new versions.
-NEW = "New in your copy: {names}."
-RENEWED = "Brought up to date: {names}."
-BACK = "Missing from your copy, and there again as shipped: {names}."
-GONE = "No longer part of the course, and kept as yours: {names}."
-BESIDE = "You changed your notebook, so it stays as it is; the new version lies beside it: {names}."
-DAMAGED = "Not readable as a notebook, and left as it is; rename or delete it to get the shipped one: {names}."
-STUCK = "Not updated ({reason}), and left as it is: {names}."
 NAMES = 6  # at most so many in one line
 
 
@@ -58,18 +44,18 @@ def main(args: Sequence[str] = ()) -> int:
     """
     source, target = units.home(), copy_folder()
     if url := running(target):
-        print(OPEN_ALREADY.format(url=url))
+        print(say("open-already", url=url))
         return _show(url, args)
     if not any(_files(source)):
-        return _fail(NOTHING_SHIPPED.format(folder=source))
+        return _fail(say("nothing-shipped", folder=source))
     try:
         lines = update(source, target)
     except OSError as error:
-        return _fail(NOT_WRITABLE.format(folder=target, reason=error.strerror or type(error).__name__))
+        return _fail(say("not-writable", folder=target, reason=error.strerror or type(error).__name__))
     for line in lines:
         print(line)
     if importlib.util.find_spec("jupyterlab") is None:
-        return _fail(NO_JUPYTER)
+        return _fail(say("no-jupyter"))
     command, environment = lab(target, args)
     os.chdir(target)
     sys.stdout.flush()
@@ -154,18 +140,18 @@ def update(source: Path, target: Path) -> list[str]:
     One file that cannot be written keeps no other back; OSError where the copy can then not be opened at all.
     """
     (target / BASE).mkdir(parents=True, exist_ok=True)
-    found: dict[str, list[Path]] = {MADE: [target]} if not any(_files(target / BASE)) else {}
+    found: dict[str, list[Path]] = {"made": [target]} if not any(_files(target / BASE)) else {}
     reason = ""
     for name in _files(source):
         try:
             news = _update_file(name, cleared(name, (source / name).read_bytes()), target)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            news = STUCK, name
+            news = "stuck", name
         if news:
             found.setdefault(news[0], []).append(news[1])
     if not reason:
-        found[GONE] = _forget(source, target)
+        found["gone"] = _forget(source, target)
     elif not (target / START).is_file():
         raise OSError(errno.EIO, reason)
     return _lines(found, reason)
@@ -185,23 +171,23 @@ def _files(source: Path) -> Iterator[Path]:
 
 
 def _update_file(name: Path, new: bytes, target: Path) -> tuple[str, Path] | None:
-    """Bring one file up to date; which line tells of it and the name to say there, None for no news."""
+    """Bring one file up to date; which news it is and the name to say there, None for none."""
     mine_path, base_path = target / name, target / BASE / name
     mine, base = _read(mine_path), _read(base_path)
     news = None
     if mine is None:
         replace(mine_path, new)
-        news = (NEW if base is None else BACK), name
+        news = ("new" if base is None else "back"), name
     elif _same(name, new, base) or _same(name, mine, new):
         if name.suffix == ".ipynb" and cells(mine) is None:  # else nothing is new, or the learner has it already
-            news = DAMAGED, name
+            news = "damaged", name
     elif _same(name, mine, base):
         replace(mine_path, with_outputs(new, mine) if name.suffix == ".ipynb" else new)
-        news = RENEWED, name
+        news = "renewed", name
     else:
         beside = _beside(mine_path, base)
         replace(beside, new)
-        news = BESIDE, beside.relative_to(target)
+        news = "beside", beside.relative_to(target)
     if base != new:
         replace(base_path, new)  # last: an update that is cut short is done again
     return news
@@ -217,12 +203,12 @@ def _forget(source: Path, target: Path) -> list[Path]:
 
 def _lines(found: Mapping[str, Sequence[Path]], reason: str) -> list[str]:
     """What is said of an update, a line for each kind of news."""
-    told = (RENEWED, BACK, GONE, BESIDE, DAMAGED, STUCK)
-    lines = [MADE.format(folder=found[MADE][0])] if MADE in found else []
-    for kind in told if lines else (NEW, *told):
+    told = ("renewed", "back", "gone", "beside", "damaged", "stuck")
+    lines = [say("made", folder=found["made"][0])] if "made" in found else []
+    for kind in told if lines else ("new", *told):
         if names := list(map(str, found.get(kind, ()))):
             more = ["…"] if len(names) > NAMES else []
-            lines.append(kind.format(names=", ".join(names[:NAMES] + more), reason=reason))
+            lines.append(say("news", kind, names=", ".join(names[:NAMES] + more), reason=reason))
     return lines
 
 

@@ -15,21 +15,9 @@ import course_lib
 from course_lib import atomic
 from course_lib.teaching.record import record as records
 from course_lib.teaching.record.record import SCHEMA, NewerSchemaError, Record
+from course_lib.words import words
 
-EXPORTED = "{number} events of {where} are in {file} now."
-IMPORTED = "All {number} events in {file} are added to {where}."
-IMPORTED_SOME = "{new} of the {number} events in {file} are added to {where}; the others were there already."
-IMPORTED_NONE = "Nothing new: all {number} events in {file} are in {where} already."
-
-SUFFIX = "{file} must end in .json (everything; can be imported again) or in .csv (a table for a spreadsheet)."
-EXISTS = "{file} exists already and is left as it is. Give another name, or add --force to replace it."
-ITSELF = "{file} is the record itself. Give another name."
-NOTHING = "Nothing is recorded yet, so there is nothing to export."
-NOT_WRITTEN = "{file} could not be written ({reason}). Nothing else was changed."
-NO_FILE = "{file} could not be read ({reason}). Nothing was changed."
-NO_RECORD = "{file} is not a record that `course progress --export` wrote as .json. Nothing was changed."
-NEWER = "{file} was written by a newer version of this course. Update the course to read it; nothing was changed."
-NO_FOLDER = "No copy of the course was found here to import into. Run `course lab` first, or change into its folder."
+say = words(__file__)
 
 COLUMNS = ("id", "first_at", "guess", "sure", "answer", "right", "decades_off", "guesses", "hints", "checks")
 
@@ -40,21 +28,21 @@ def export(record: Record, file: Path | str, force: bool = False) -> str:
     """
     path = Path(file)
     if path.suffix.lower() not in (".json", ".csv"):
-        raise ValueError(SUFFIX.format(file=path))
+        raise ValueError(say("suffix", file=path))
     if record.path and path.resolve() == record.path.resolve():
-        raise ValueError(ITSELF.format(file=path))
+        raise ValueError(say("itself", file=path))
     if path.exists() and not force:
-        raise ValueError(EXISTS.format(file=path))
+        raise ValueError(say("exists", file=path))
     if record.path and (records.parse(record.path) or {}).get("schema", SCHEMA) > SCHEMA:
-        raise ValueError(NEWER.format(file=record.path))
+        raise ValueError(say("newer", file=record.path))
     events = record.document()["events"]
     if not events:
-        raise ValueError(NOTHING)
+        raise ValueError(say("nothing"))
     try:
         atomic.replace(path, table(record.events()) if path.suffix.lower() == ".csv" else document(events))
     except OSError as error:
-        raise ValueError(NOT_WRITTEN.format(file=path, reason=error.strerror or type(error).__name__)) from None
-    return EXPORTED.format(number=len(events), where=record.where, file=path)
+        raise ValueError(say("not-written", file=path, reason=error.strerror or type(error).__name__)) from None
+    return say("exported", number=len(events), where=record.where, file=path)
 
 
 def document(events: Sequence[Any]) -> str:
@@ -72,26 +60,26 @@ def merge(record: Record, file: Path | str) -> str:
     """
     path = Path(file)
     if record.path is None:
-        raise ValueError(NO_FOLDER)
+        raise ValueError(say("no-folder"))
     try:
         path.stat()
         theirs = records.parse(path)
     except OSError as error:
-        raise ValueError(NO_FILE.format(file=path, reason=error.strerror or type(error).__name__)) from None
+        raise ValueError(say("no-file", file=path, reason=error.strerror or type(error).__name__)) from None
     if theirs is None:
-        raise ValueError(NO_RECORD.format(file=path))
+        raise ValueError(say("no-record", file=path))
     if theirs["schema"] > SCHEMA:
-        raise ValueError(NEWER.format(file=path))
+        raise ValueError(say("newer", file=path))
     try:
         new = record.merge(theirs["events"])
     except NewerSchemaError:
-        raise ValueError(NEWER.format(file=record.path)) from None
+        raise ValueError(say("newer", file=record.path)) from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise ValueError(NOT_WRITTEN.format(file=record.path, reason=reason)) from None
+        raise ValueError(say("not-written", file=record.path, reason=reason)) from None
     number = len(theirs["events"])
-    line = IMPORTED if new == number else IMPORTED_SOME if new else IMPORTED_NONE
-    return line.format(new=new, number=number, file=path, where=record.path)
+    case = "all" if new == number else "some" if new else "none"
+    return say("imported", case, new=new, number=number, file=path, where=record.path)
 
 
 def table(events: Sequence[Mapping[str, Any]]) -> str:

@@ -17,17 +17,14 @@ from course_lib import units
 from course_lib.teaching import markup
 from course_lib.teaching.cards.card_texts import Card, CardError, read_card
 from course_lib.teaching.record.record import SURE, Record
+from course_lib.words import words
+
+say = words(__file__)
 
 REVISIT = 8  # at most so many things to revisit
 FAR = 1.0  # decades; a first guess further off is worth a second look
 WRONG_BUT_SURE = 1.5  # how many decades of surprise a wrong choice is worth that the learner was very sure of
 TITLE = 100  # characters of a question that stand for it
-
-CLAIM = "Claim: “{claim}”"
-TOO_HIGH = "Your first guess, {guess}, was {factor} times too high."
-TOO_LOW = "Your first guess, {guess}, was {factor} times too low."
-SURE_AND_WRONG = "You were very sure of an answer that is not right."
-NOT_RIGHT_YET = "You have tried this exercise; it is not right yet."
 
 
 @dataclass(frozen=True)
@@ -214,14 +211,16 @@ def _revisit(events: list, off: Mapping[str, float], practised: set[str], copy: 
         if id in practised or right is True:
             continue
         if abs(off.get(id, 0.0)) > FAR:
-            words = TOO_HIGH if off[id] > 0 else TOO_LOW
-            why = words.format(guess=_shown(id, guess), factor=markup.number(10.0 ** min(abs(off[id]), 300)))
+            factor = markup.number(10.0 ** min(abs(off[id]), 300))
+            why = say("why", "high" if off[id] > 0 else "low", guess=_shown(id, guess), factor=factor)
             found.append(Revisit(id, _question(id), why, _notebook(id, copy), _cell(id), abs(off[id])))
         elif right is False and id not in off and guess.get("sure") == "very":
-            found.append(Revisit(id, _question(id), SURE_AND_WRONG, _notebook(id, copy), _cell(id), WRONG_BUT_SURE))
+            why = say("why", "sure")
+            found.append(Revisit(id, _question(id), why, _notebook(id, copy), _cell(id), WRONG_BUT_SURE))
     for id, outcomes in _outcomes(events).items():
         if "right" not in outcomes:
-            found.append(Revisit(id, _exercise(id), NOT_RIGHT_YET, _notebook(id, copy, "exercises"), "", 0.0))
+            why = say("why", "tried")
+            found.append(Revisit(id, _exercise(id), why, _notebook(id, copy, "exercises"), "", 0.0))
     return tuple(sorted(found, key=lambda item: -item.surprise)[:REVISIT])
 
 
@@ -235,7 +234,7 @@ def _card(id: str) -> Card | None:
 def _question(id: str) -> str:
     card = _card(id)
     text = textwrap.shorten(markup.plain(card.prompt), TITLE, placeholder=" …") if card else id
-    return CLAIM.format(claim=text) if card and card.kind == "claim" else text
+    return say("claim", claim=text) if card and card.kind == "claim" else text
 
 
 def _shown(id: str, guess: Mapping[str, Any]) -> str:

@@ -9,12 +9,8 @@ from urllib.parse import quote
 
 from course_lib.figures.tabular import html_table, text_table
 from course_lib.teaching import markup
-from course_lib.teaching.record.progress import Progress, Revisit, UnitProgress
-from course_lib.teaching.record.record import SURE
-from course_lib.teaching.words import words
-
-say = words(__file__)
-
+from course_lib.teaching.cards import card_words
+from course_lib.teaching.record.progress import Progress, Revisit, UnitProgress, say
 
 NONE = "–"
 ENOUGH = 5  # guesses in a row of the calibration table before a sentence reads it
@@ -172,8 +168,9 @@ def _row(title: str, units: Sequence[UnitProgress], decades: float | None) -> tu
 
 
 def _sure_rows(progress: Progress) -> list[tuple[str, ...]]:
+    names = card_words.say.table("sure")
     return [
-        (SURE[sure], str(total), str(right), f"{100 * right / total:.0f} %" if total else NONE)
+        (names[sure], str(total), str(right), f"{100 * right / total:.0f} %" if total else NONE)
         for sure, (right, total) in progress.calibration.items()
     ]
 

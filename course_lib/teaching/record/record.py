@@ -23,30 +23,19 @@ from typing import Any
 
 from course_lib import atomic
 from course_lib.teaching.static import is_static
+from course_lib.words import words
 
 try:
     import fcntl
 except ImportError:  # a browser kernel or Windows: one process writes, no lock is needed or to be had
     fcntl = None
 
+say = words(__file__)
+
 SCHEMA = 1
 PATIENCE = 10  # seconds to wait for another process that holds the lock; a write takes some milliseconds
 
-SURE = {"guess": "a guess", "fairly": "fairly sure", "very": "very sure"}  # how sure, in the order shown
-
-NO_FOLDER = (
-    "Your guesses are kept only until this kernel stops: no course folder was found here. "
-    "Open the course with `make lab` or `course lab` to keep them."
-)
-NOT_WRITTEN = (
-    "Your guesses are kept in memory for now: {file} could not be written ({reason}). "
-    "Leave this kernel running; they are written as soon as that is possible."
-)
-NEWER = (
-    "Your guesses are kept only until this kernel stops: {file} was written by a newer version of this course "
-    "and is left as it is. Update the course to use it."
-)
-SET_ASIDE = "The record could not be read. It is kept as {file}, and a new one was started."
+SURE = ("guess", "fairly", "very")  # how sure, in the order shown; `cards/card_words.toml` has the words
 
 _pending: dict[str, list[dict]] = {}  # events of this process that are on no disk yet, by path of their record
 _said: set[str] = set()
@@ -75,7 +64,7 @@ class Record:
         if is_static():
             return cls(None)
         path = find(start)
-        record = cls(path, "" if path else NO_FOLDER)
+        record = cls(path, "" if path else say("no-folder"))
         record.document()
         _say(record.notice)
         return record
@@ -135,9 +124,9 @@ class Record:
         try:
             result = action()
         except NewerSchemaError:
-            self.notice = NEWER.format(file=self.path.name)
+            self.notice = say("newer", file=self.path.name)
         except OSError as error:
-            self.notice = NOT_WRITTEN.format(file=self.path.name, reason=error.strerror or type(error).__name__)
+            self.notice = say("not-written", file=self.path.name, reason=error.strerror or type(error).__name__)
         else:
             if self._stuck and not _pending.get(str(self.path)):  # that it can be read does not mean all is written
                 self._stuck, self.notice = False, ""
@@ -152,7 +141,7 @@ class Record:
             with _lock(self.path):
                 document = parse(self.path)  # another process may have set it aside meanwhile
                 if document is None:
-                    self.notice = SET_ASIDE.format(file=_set_aside(self.path).name)
+                    self.notice = say("set-aside", file=_set_aside(self.path).name)
                     document = {"schema": SCHEMA, "events": []}
         if document["schema"] > SCHEMA:
             raise NewerSchemaError
@@ -251,7 +240,7 @@ def _wait_for(handle) -> None:
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 raise
             if time.monotonic() > end:
-                raise TimeoutError(errno.ETIMEDOUT, "another program does not let go of it") from None
+                raise TimeoutError(errno.ETIMEDOUT, say("locked")) from None
         time.sleep(0.002)
 
 

@@ -12,16 +12,14 @@ from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rates
 from course_lib.figures.charts import curves
+from course_lib.words import words
+
+say = words(__file__)
 
 SMALLEST = 24 * 2**10  # B of all three arrays together
 NOISE = 0.1  # by how much of itself a rate is uncertain
 FALL = 1.3  # a rate that is this many times lower belongs to the next stair
 GRAPH_CALLS = 20  # additions in one CUDA graph: launching them one by one would hide the cache of a GPU
-
-ONE_STAIR = "The addition runs up to {factor:.1f} times as fast on small arrays as on the largest"
-STAIRS = (
-    "The addition runs up to {factor:.1f} times as fast on small arrays as on the largest; the rate falls at {sizes}"
-)
 
 table, predict = rates(lambda case, device: case.bytes)
 
@@ -43,7 +41,7 @@ def _case(working_set: int, device: hardware.Device) -> Case:
         build, share = _graph(build), GRAPH_CALLS
     return Case(
         calls.binary_size(working_set),
-        f"a + b, {elements} elements each",
+        say("calls", "addition", elements=elements),
         (op,),
         build,
         share=share,
@@ -122,26 +120,22 @@ def plot(result):
     points = [(row["working_set"], row["measured"]) for row in result.rows]
     found = [units.format_bytes(knee, binary=True) for knee in knees(points, result.device["call_overhead"])]
     best = max(rate for _, rate in points) / points[-1][1]
-    title = ONE_STAIR.format(factor=best)
-    if found:
-        title = STAIRS.format(factor=best, sizes=", ".join(found))
-    return curves(result, x="working_set", title=title, axis="rate")
+    title = say("title", "stairs" if found else "plain", factor=best, sizes=", ".join(found))
+    return curves(result, x="working_set", title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="bandwidth_staircase",
-    question="How many bytes per second does one addition move, by the size of its working set?",
-    columns=quantity_columns("rate", "B/s", Column("working_set", "working set", "B", "int")),
+    question=say("question"),
+    columns=quantity_columns(
+        say("columns", "measured"), "B/s", Column("working_set", say("columns", "working_set"), "B", "int")
+    ),
     cases=cases,
     table=table,
     predict=predict,
     plot=plot,
     quick_seconds=0.04,
     full_seconds=0.25,
-    on_gpu="up to 1.5 GiB, twenty additions in one CUDA graph",
-    method=(
-        "c = a + b in fp32 into memory that is already there; the working set is all three arrays.",
-        "The same arrays are added again and again: what fits into a cache comes from it, on purpose.",
-        "Predicted is main memory with the overhead of the call, and no cache.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -9,6 +9,9 @@ from course_lib.experiments.running.calls import Build, addition, gather
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
 
 FP32, INT64 = 4, 8  # bytes
 LINE = {"cpu": 64, "gpu": 32}  # B that memory hands out at once: a cache line, and a sector of a GPU's
@@ -16,9 +19,6 @@ PASSES = 8
 BLOCK = 2**15  # numbers: 128 KiB, which an L2 cache holds
 SMALL = 2**16  # numbers of the addition that threads share
 CROWD = 8  # threads for each core that is there
-
-UNEQUAL = "As much to compute, and not the same time: how memory is used decides"
-FRESH = "The same addition takes {factor:.1f} times as long into new memory"
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -32,25 +32,27 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     blocks = length // BLOCK
     passes = roofline.Op("passes", PASSES * length, PASSES * 2 * FP32 * length, calls=PASSES)
     blocked = roofline.Op("passes in blocks", PASSES * length, 2 * FP32 * length, calls=PASSES * blocks)
-    gathered = f"{picks} of {table} values"
+    gathered, numbers = say("calls", "gather", picks=picks, table=table), say("calls", "numbers", length=length)
+    in_blocks = say("calls", "blocks", blocks=blocks, block=BLOCK)
 
     def case(name: str, call: str, op: roofline.Op, build: Build) -> Case:
         return Case(name, call, (op,), **({"observe": _alone(build)} if kind == "cpu" else {"build": build}))
 
     pairs = (
-        case("a + b, result reused", f"{length} numbers, out=c", add, addition(length, "fp32")),
-        case("a + b, new result", f"{length} numbers", add, _fresh_addition(length)),
+        case("a + b, result reused", say("calls", "reused", length=length), add, addition(length, "fp32")),
+        case("a + b, new result", numbers, add, _fresh_addition(length)),
         case("gather, in order", gathered, in_order, gather(table, picks, shuffled=False)),
         case("gather, at random", gathered, at_random, gather(table, picks, shuffled=True)),
-        case(f"{PASSES} passes, block by block", f"{blocks} blocks of {BLOCK}", blocked, _passes(length, BLOCK)),
-        case(f"{PASSES} passes, whole array", f"{length} numbers", passes, _passes(length, length)),
+        case(f"{PASSES} passes, block by block", in_blocks, blocked, _passes(length, BLOCK)),
+        case(f"{PASSES} passes, whole array", numbers, passes, _passes(length, length)),
     )
     if kind == "gpu":
         return pairs
+    small = say("calls", "numbers", length=SMALL)
     return (
         *pairs,
-        Case("small addition, a thread a core", f"{SMALL} numbers", observe=_threads(1), expect=_small),
-        Case(f"small addition, {CROWD} threads a core", f"{SMALL} numbers", observe=_threads(CROWD), expect=_small),
+        Case("small addition, a thread a core", small, observe=_threads(1), expect=_small),
+        Case(f"small addition, {CROWD} threads a core", small, observe=_threads(CROWD), expect=_small),
     )
 
 
@@ -112,31 +114,22 @@ def _threads(for_each_core: int) -> Callable[[Bench, float], list[float]]:
 def plot(result):
     """Predicted and measured time of each case, on a logarithmic axis."""
     times = result.measured
-    title = UNEQUAL
+    title = say("title", "plain")
     if {"a + b, new result", "a + b, result reused"} <= set(times):
         factor = times["a + b, new result"] / times["a + b, result reused"]
-        title = FRESH.format(factor=factor)
-    return dots(result, title=title, axis="time")
+        title = say("title", "found", factor=factor)
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="memory_habits",
-    question="What does it cost to use memory badly: fresh results, random order, no blocks, too many threads?",
-    columns=quantity_columns("time", "s"),
+    question=say("question"),
+    columns=quantity_columns(say("columns", "measured"), "s"),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     quick_seconds=0.1,
     full_seconds=0.6,
-    on_gpu="sixteen times as large, without the threads",
-    method=(
-        "The two cases of a pair compute as much (the gathers pick other values); all are fp32. On a processor the "
-        "first six run on one thread, so that a pair differs in its use of memory only.",
-        "Predicted are the bytes of main memory at the full bandwidth of all cores, with one line of 64 B (on a GPU a "
-        "sector of 32 B) for each value that is gathered at random; neither the pages of new memory nor waiting "
-        "threads are in it.",
-        f"In blocks, {BLOCK} numbers get all {PASSES} passes before the next ones are touched.",
-        "The small addition is predicted at the rate of the last cache; its threads are as many as torch uses, or "
-        f"{CROWD} times as many.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method", block=BLOCK, passes=PASSES, crowd=CROWD),
 )

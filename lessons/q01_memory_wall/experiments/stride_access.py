@@ -9,6 +9,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import curves
+from course_lib.words import words
+
+say = words(__file__)
 
 FP32 = 4  # bytes
 LINE = {"cpu": 64, "gpu": 32}  # B that memory hands out at once: a cache line, and a sector of a GPU's
@@ -32,7 +35,7 @@ def _case(length: int, stride: int, line: int) -> Case:
 
     return Case(
         f"stride {stride}",
-        f"sum of x[::{stride}], {length} numbers" if stride > 1 else f"sum of x, {length} numbers",
+        say("calls", "strided", stride=stride, length=length) if stride > 1 else say("calls", "whole", length=length),
         (op,),
         build,
         share=elements,
@@ -58,34 +61,31 @@ def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardwar
 def plot(result):
     """Measured and predicted time per number by stride, on logarithmic axes."""
     times = result.measured
-    title = "Numbers that share no cache line cost more each"
+    title = say("title", "plain")
     if {"stride 1", "stride 16"} <= set(times):
         whole = result["stride 16"]["pass"] / result["stride 1"]["pass"]
-        title = f"The sum of every 16th number takes {whole:.2f} times as long as the sum of all"
-    return curves(result, x="stride", title=title, axis="time per number")
+        title = say("title", "found", whole=whole)
+    return curves(result, x="stride", title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="stride_access",
-    question="What does a number cost when only every s-th one is read?",
+    question=say("question"),
     columns=(
         *quantity_columns(
-            "time per number",
+            say("columns", "measured"),
             "s",
-            Column("stride", "stride", "", "int"),
-            Column("elements", "numbers read", "", "int"),
-            Column("bytes", "bytes of the lines", "B", "int"),
+            Column("stride", say("columns", "stride"), "", "int"),
+            Column("elements", say("columns", "elements"), "", "int"),
+            Column("bytes", say("columns", "bytes"), "B", "int"),
         ),
-        Column("pass", "whole pass", "s", "float"),
+        Column("pass", say("columns", "pass"), "s", "float"),
     ),
     cases=cases,
     table=table,
     plot=plot,
     quick_seconds=0.06,
     full_seconds=0.5,
-    on_gpu="eight times as many numbers, sectors of 32 B",
-    method=(
-        "The array is larger than the caches and holds fp32 numbers; torch sums a strided view of it.",
-        "Predicted are whole lines of 64 B (on a GPU sectors of 32 B) at the bandwidth of main memory.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

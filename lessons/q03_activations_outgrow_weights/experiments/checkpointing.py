@@ -12,6 +12,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import curves
+from course_lib.words import words
+
+say = words(__file__)
 
 STEP = ", step"  # how the case that is timed is called, after the one whose peak is measured
 RECOMPUTE = {"none": "kept", "full": "recomputed"}
@@ -77,35 +80,31 @@ def plot(result):
     """Measured and predicted peak by number of layers, with and without recomputation."""
     layers = max(row["layers"] for row in result.rows)
     rows = {row["activations"]: row for row in result.rows if row["layers"] == layers}
-    title = "Recomputing every block saves memory"
+    title = say("title", "plain")
     if len(rows) == 2:
         kept, recomputed = rows["kept"], rows["recomputed"]
-        title = (
-            f"With {layers} layers, recomputing takes {recomputed['measured'] / kept['measured']:.2f} times the memory"
-        )
-    return curves(result, x="layers", title=title, axis="peak of allocated memory", by="activations")
+        title = say("title", "found", layers=layers, factor=recomputed["measured"] / kept["measured"])
+    return curves(result, x="layers", title=title, axis=say("axis"), by="activations")
 
 
 EXPERIMENT = Experiment(
     name="checkpointing",
-    question="What does it save, and what does it cost, to recompute every block in the backward pass?",
+    question=say("question"),
     columns=(
         *quantity_columns(
-            "peak", "B", Column("layers", "layers", "", "int"), Column("activations", "activations", "", "str")
+            say("columns", "measured"),
+            "B",
+            Column("layers", say("columns", "layers"), "", "int"),
+            Column("activations", say("columns", "activations"), "", "str"),
         ),
-        Column("predicted_step", "predicted step", "s", "float"),
-        Column("step", "step", "s", "float"),
+        Column("predicted_step", say("columns", "predicted_step"), "s", "float"),
+        Column("step", say("columns", "step"), "s", "float"),
     ),
     cases=cases,
     table=table,
     predict=predict,
     plot=plot,
     quick_seconds=0.1,
-    on_gpu="autocast to bf16, width 1024, vocabulary 50257, 1024 tokens a sequence",
-    method=(
-        "Every block is checkpointed without reentrant autograd; the loss and the head are not.",
-        "The peak is that of the second step, counted by torch's allocator; the time is of the whole step with AdamW, "
-        "measured apart, without the profiler.",
-        "The predicted time is FLOPs over the peak of matrix products: all that is not a product comes on top.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -11,6 +11,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import curves
+from course_lib.words import words
+
+say = words(__file__)
 
 CACHE = ", cache"  # how the case that counts bytes is called, after the one that is timed
 
@@ -48,11 +51,12 @@ def _pair(model, batch: int, context: int, dtype: str) -> tuple[Case, Case]:
 
     def expect(device: hardware.Device) -> float:
         formats = dict.fromkeys(("weight_dtype", "kv_dtype", "compute_dtype"), dtype)
+        formats["reads"] = "all"  # every position counts, as in the recordings
         return inference.decode_step(model, batch=batch, context=context, device=device, **formats).seconds
 
     name = f"{context} tokens"
     facts = {"context": context, "predicted_cache": expected_bytes}
-    call = f"{batch} sequences, one token each"
+    call = say("calls", "token", batch=batch)
     return (
         Case(name, call, build=build, expect=expect, facts=facts),
         Case(name + CACHE, call, observe=observe, expect=lambda device: float(expected_bytes), facts=facts),
@@ -75,36 +79,27 @@ def plot(result):
     """Measured and predicted time of the next token by context."""
     first, last = result.rows[0], result.rows[-1]
     longer, larger = last["measured"] / first["measured"], last["cache"] / first["cache"]
-    title = (
-        f"From {first['context']} to {last['context']} tokens of context, the cache grows {larger:.0f}-fold "
-        f"and the next token takes {longer:.1f} times as long"
-    )
-    return curves(result, x="context", title=title, axis="time of the next token")
+    title = say("title", first=first["context"], last=last["context"], larger=larger, longer=longer)
+    return curves(result, x="context", title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="kv_cache_growth",
-    question="How large does the KV cache become, and how long does the next token take, as the context grows?",
+    question=say("question"),
     columns=(
         *quantity_columns(
-            "next token",
+            say("columns", "measured"),
             "s",
-            Column("context", "context in tokens", "", "int"),
-            Column("predicted_cache", "predicted cache", "B", "int"),
+            Column("context", say("columns", "context"), "", "int"),
+            Column("predicted_cache", say("columns", "predicted_cache"), "B", "int"),
         ),
-        Column("cache", "cache", "B", "int"),
+        Column("cache", say("columns", "cache"), "B", "int"),
     ),
     cases=cases,
     table=table,
     predict=predict,
     plot=plot,
     quick_seconds=0.1,
-    on_gpu="bf16, GPT-2 small with a longer context, 64 sequences",
-    method=(
-        "The model is GPT-2 written out in plain torch, with SDPA; the cache has its place for all tokens from the "
-        "start, and each step overwrites the last one, so that every repeat meets the same context.",
-        "Keys and values are random numbers. The bytes are those that torch's allocator hands out for the cache.",
-        "Predicted is the roofline of a decode step: weights and cache cross main memory once; framework calls come "
-        "on top, and what fits into the processor's cache comes faster.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -14,6 +14,9 @@ from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
 
 FP32 = 4  # bytes
 
@@ -36,38 +39,38 @@ def gpt2_ops(batch: int, seq: int, d: int, heads: int) -> tuple[Kept, ...]:
     x, hidden, scores, rows = batch * seq * d, 4 * batch * seq * d, batch * heads * seq * seq, batch * seq
     shape, wide = f"[{batch}×{seq}×{d}]", f"[{batch}×{seq}×{4 * d}]"
     return (
-        Kept("layer norm 1", "layer_norm", 1, f"input {shape}, mean and 1/σ of each row", x + 2 * rows),
-        Kept("projection to q, k, v", "addmm", 1, f"input {shape}", x),
-        Kept("scores", "matmul", 1, f"q and k, {shape} each", 2 * x),
-        Kept("softmax", "softmax", 1, f"output [{batch}×{heads}×{seq}×{seq}]", scores),
-        Kept("values", "matmul", 2, f"v {shape}; the softmax is kept already", x),
-        Kept("output projection", "addmm", 2, f"input {shape}", x),
-        Kept("layer norm 2", "layer_norm", 2, f"input {shape}, mean and 1/σ of each row", x + 2 * rows),
-        Kept("MLP, up", "addmm", 3, f"input {shape}", x),
-        Kept("GELU: x, for the cube", "pow", 1, f"input {wide}", hidden),
-        Kept("GELU: tanh", "tanh", 1, f"output {wide}", hidden),
-        Kept("GELU: product", "mul", 1, f"both factors, {wide} each", 2 * hidden),
-        Kept("MLP, down", "addmm", 4, f"input {wide}", hidden),
+        Kept("layer norm 1", "layer_norm", 1, say("calls", "normed", shape=shape), x + 2 * rows),
+        Kept("projection to q, k, v", "addmm", 1, say("calls", "input", shape=shape), x),
+        Kept("scores", "matmul", 1, say("calls", "scores", shape=shape), 2 * x),
+        Kept("softmax", "softmax", 1, say("calls", "output", shape=f"[{batch}×{heads}×{seq}×{seq}]"), scores),
+        Kept("values", "matmul", 2, say("calls", "values", shape=shape), x),
+        Kept("output projection", "addmm", 2, say("calls", "input", shape=shape), x),
+        Kept("layer norm 2", "layer_norm", 2, say("calls", "normed", shape=shape), x + 2 * rows),
+        Kept("MLP, up", "addmm", 3, say("calls", "input", shape=shape), x),
+        Kept("GELU: x, for the cube", "pow", 1, say("calls", "input", shape=wide), hidden),
+        Kept("GELU: tanh", "tanh", 1, say("calls", "output", shape=wide), hidden),
+        Kept("GELU: product", "mul", 1, say("calls", "factors", shape=wide), 2 * hidden),
+        Kept("MLP, down", "addmm", 4, say("calls", "input", shape=wide), hidden),
     )
 
 
 def sdpa_op(batch: int, seq: int, d: int, heads: int) -> Kept:
     """The one op in which SDPA differs: it has no scores to keep."""
     shape = f"[{batch}×{seq}×{d}]"
-    what = f"q, k, v and output, {shape} each, and a log-sum-exp of each row [{batch}×{heads}×{seq}]"
+    what = say("calls", "attention", shape=shape, batch=batch, heads=heads, seq=seq)
     return Kept("attention", "scaled_dot_product_attention", 1, what, 4 * batch * seq * d + batch * heads * seq)
 
 
 def resnet_ops(batch: int, channels: int, side: int) -> tuple[Kept, ...]:
     """The ops of a basic ResNet block with batch norm in training, counted by hand."""
     x, shape = batch * channels * side * side, f"[{batch}×{channels}×{side}×{side}]"
-    norm = f"input {shape}, mean and 1/σ of each channel"
+    norm = say("calls", "normed-channels", shape=shape)
     return (
-        Kept("convolution 1", "conv2d", 1, f"input {shape}", x),
+        Kept("convolution 1", "conv2d", 1, say("calls", "input", shape=shape), x),
         Kept("batch norm 1", "batch_norm", 1, norm, x + 2 * channels),
-        Kept("ReLU 1", "relu", 1, f"output {shape}, which convolution 2 keeps too", x),
+        Kept("ReLU 1", "relu", 1, say("calls", "shared", shape=shape), x),
         Kept("batch norm 2", "batch_norm", 2, norm, x + 2 * channels),
-        Kept("ReLU 2", "relu", 2, f"output {shape}", x),
+        Kept("ReLU 2", "relu", 2, say("calls", "output", shape=shape), x),
     )
 
 
@@ -188,26 +191,24 @@ def saved(bench: Bench, forward, weights) -> list[tuple[str, int]]:
 def plot(result):
     """Predicted and measured bytes of each op, on a logarithmic axis."""
     sizes = result.measured
-    title = "Autograd keeps almost every intermediate result of the forward pass"
+    title = say("title", "plain")
     if {"GPT-2: whole block", "GPT-2: softmax", "GPT-2: GELU: product"} <= set(sizes):
         gelu = sum(size for case, size in sizes.items() if case.startswith("GPT-2: GELU"))
         share = gelu / sizes["GPT-2: whole block"]
-        title = f"A GELU that is written out keeps {share:.0%} of what a GPT-2 block keeps"
-    return dots(result, title=title, axis="kept for the backward pass")
+        title = say("title", "found", share=share)
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="saved_tensors",
-    question="Which tensors does autograd keep from the forward pass of a block, and how large are they?",
-    columns=quantity_columns("kept", "B", Column("block", "block", "", "str", shown=False)),
+    question=say("question"),
+    columns=quantity_columns(
+        say("columns", "measured"), "B", Column("block", say("columns", "block"), "", "str", shown=False)
+    ),
     timed=False,
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
-    on_gpu="larger sizes, fp32 too",
-    method=(
-        "torch.autograd.graph.saved_tensors_hooks sees every tensor that is saved; a storage that several ops save "
-        "counts once, with the first of them, and weights do not count.",
-        "Everything is fp32, without dropout; batch norm is in training mode. The sizes do not vary from run to run.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -11,6 +11,9 @@ from course_lib.experiments.running.rows import RATIO_COLUMNS, measured_ratio, p
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 MOST_SETS = 128  # of matrices taken in turn; of small matrices they stay in a cache, and the call decides anyway
 
@@ -104,24 +107,23 @@ def _name(case: Case) -> str:
 def plot(result):
     """Measured and predicted ratio of times, for every side."""
     last = result.rows[-1]
-    title = (
-        f"{last['case']}: {quantity(last['flops_ratio'], '×')} the FLOPs of an addition take "
-        f"{quantity(last['measured'], '×')} its time"
+    title = say(
+        "title", large=last["case"], flops=quantity(last["flops_ratio"], "×"), time=quantity(last["measured"], "×")
     )
-    return dots(result, title=title, axis="time of a @ b over time of a + b")
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="elementwise_vs_matmul",
-    question="A sum and a product of the same two matrices move the same bytes: how do their times compare?",
+    question=say("question"),
     columns=(
-        Column("case", "matrices", "", "str"),
-        Column("bytes", "bytes of each", "B", "int"),
-        Column("flops_ratio", "FLOPs, a @ b over a + b", "×", "float"),
-        Column("intensity", "intensity of a @ b", "FLOP/B", "float", shown=False),
-        Column("ridges", "intensity / ridge", "×", "float"),
-        Column("sum_measured", "a + b", "s", "float"),
-        Column("product_measured", "a @ b", "s", "float"),
+        Column("case", say("columns", "case"), "", "str"),
+        Column("bytes", say("columns", "bytes"), "B", "int"),
+        Column("flops_ratio", say("columns", "flops_ratio"), "×", "float"),
+        Column("intensity", say("columns", "intensity"), "FLOP/B", "float", shown=False),
+        Column("ridges", say("columns", "ridges"), "×", "float"),
+        Column("sum_measured", say("columns", "sum_measured"), "s", "float"),
+        Column("product_measured", say("columns", "product_measured"), "s", "float"),
         *RATIO_COLUMNS,
     ),
     cases=cases,
@@ -130,10 +132,6 @@ EXPERIMENT = Experiment(
     plot=plot,
     quick_seconds=0.1,
     full_seconds=0.5,
-    on_gpu="bf16, sides 256 to 8192",
-    method=(
-        "Results go into memory that is already there (out=).",
-        "The sums take matrices in turn from a set larger than the caches (from side 512 on a processor, 1024 on a "
-        "GPU); the operands of a product stay in cache where they fit, which right of the ridge does not matter.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

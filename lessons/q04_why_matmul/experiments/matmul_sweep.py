@@ -7,6 +7,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rates
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 SQUARE, SKINNY = "square", "skinny"
 
@@ -57,20 +60,20 @@ def _case(name, m, width, dtype, series, build, share) -> Case:
 def plot(result):
     """Measured and predicted FLOP/s over the rows of the left operand, a line for each series."""
     rates = result.measured.values()
-    title = f"Matrix products attain between {quantity(min(rates), 'FLOP/s')} and {quantity(max(rates), 'FLOP/s')}"
-    return curves(result, x="rows", title=title, axis="attained", by="series")
+    title = say("title", low=quantity(min(rates), "FLOP/s"), high=quantity(max(rates), "FLOP/s"))
+    return curves(result, x="rows", title=title, axis=say("axis"), by="series")
 
 
 EXPERIMENT = Experiment(
     name="matmul_sweep",
-    question="How many FLOP/s does a matrix product attain, by its size, shape and number format?",
+    question=say("question"),
     columns=quantity_columns(
-        "attained",
+        say("columns", "measured"),
         "FLOP/s",
-        Column("series", "series", "", "str", shown=False),
-        Column("rows", "rows of the left operand", "", "int", shown=False),
-        Column("flops", "FLOPs", "FLOP", "int"),
-        Column("intensity", "intensity", "FLOP/B", "float"),
+        Column("series", say("columns", "series"), "", "str", shown=False),
+        Column("rows", say("columns", "rows"), "", "int", shown=False),
+        Column("flops", say("columns", "flops"), "FLOP", "int"),
+        Column("intensity", say("columns", "intensity"), "FLOP/B", "float"),
     ),
     cases=cases,
     table=table,
@@ -78,11 +81,6 @@ EXPERIMENT = Experiment(
     plot=plot,
     quick_seconds=0.05,
     full_seconds=0.2,
-    on_gpu="fp32 and bf16 (fp16 where it lacks bf16), larger sizes",
-    method=(
-        "Results go into memory that is already there (out=); a rate is the FLOPs over the time of one call.",
-        "Weights of the skinny products are taken in turn from a set larger than the caches where the prediction says "
-        "that memory bounds them, as in a model of many layers; all other operands stay in cache where they fit.",
-        "fp32 is computed as torch is set: on a GPU without TF32, unless the learner allowed it.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -4,6 +4,9 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
 
 FP32, INT64 = 4, 8  # bytes: values in fp32 on every device, indices as torch's CSR format keeps them
 DENSITY = 0.1  # share of a pruned matrix that is not zero
@@ -68,20 +71,21 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         return build
 
     stored, stored_small = per_row * side, int(DENSITY * small) * small
+    picked = say("calls", "gather", picks=picks, table=table)
     return (
-        Case("gather, in order", f"{picks} of {table} values", (gathered,), calls.gather(table, picks, shuffled=False)),
-        Case("gather, at random", f"{picks} of {table} values", (gathered,), calls.gather(table, picks, shuffled=True)),
+        Case("gather, in order", picked, (gathered,), calls.gather(table, picks, shuffled=False)),
+        Case("gather, at random", picked, (gathered,), calls.gather(table, picks, shuffled=True)),
         Case("sum", f"{length} values", (roofline.Op("sum", length, length * FP32),), build_sum),
         Case("cumulative sum", f"{length} values", (roofline.Op("cumsum", length, 2 * length * FP32),), build_cumsum),
         Case(
             "sparse rows, equal",
-            f"CSR [{side}×{side}], {stored} values, @ [{side}]",
+            say("calls", "sparse", side=side, stored=stored),
             (sparse_product("equal", side, side, stored),),
             build_rows(equal),
         ),
         Case(
             "sparse rows, skewed",
-            f"CSR [{side}×{side}], {stored} values, @ [{side}]",
+            say("calls", "sparse", side=side, stored=stored),
             (sparse_product("skewed", side, side, stored),),
             build_rows(skewed),
         ),
@@ -131,23 +135,19 @@ def csr(bench, counts, cols: int):
 def plot(result):
     """Predicted and measured time of each case, on a logarithmic axis."""
     times = result.measured
-    title = "No more FLOPs, and yet not the same time: order, dependence and balance decide"
+    title = say("title", "plain")
     if {"gather, in order", "gather, at random"} <= set(times):
         factor = times["gather, at random"] / times["gather, in order"]
-        title = f"The same values gathered at random take {factor:.1f} times as long as in order"
-    return dots(result, title=title, axis="time")
+        title = say("title", "found", factor=factor)
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="hardware_friendly",
-    question="Operations with equal FLOPs, or fewer: which of them can the hardware run at full speed?",
+    question=say("question"),
     cases=cases,
     plot=plot,
     quick_seconds=0.06,
-    on_gpu="fp32, sizes eight times as large",
-    method=(
-        "All values are fp32. The gathered table is larger than the caches.",
-        "Sparse matrices are in CSR format with 8-byte indices; their products allocate their results.",
-        "The columns of a sparse row are spread evenly over it.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

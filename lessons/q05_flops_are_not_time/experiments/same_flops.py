@@ -6,6 +6,9 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype, repeated
 from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -34,7 +37,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         ),
         Case(
             "additions",
-            f"{additions} times a + b, {elements} elements",
+            say("calls", "additions", additions=additions, elements=elements),
             (repeated(roofline.elementwise(elements, reads=2, dtype=dtype), additions),),
             calls.addition(elements, dtype),
             share=1 / additions,
@@ -53,21 +56,16 @@ def plot(result):
     """Predicted and measured time of each case, on a logarithmic axis."""
     times = result.measured
     slowest, fastest = max(times, key=times.get), min(times, key=times.get)
-    title = f"The same FLOPs, {times[slowest] / times[fastest]:.0f} times the time: from {fastest} to {slowest}"
-    return dots(result, title=title, axis="time")
+    title = say("title", factor=times[slowest] / times[fastest], fastest=fastest, slowest=slowest)
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="same_flops",
-    question="The same number of FLOPs, done in four ways: do they take the same time?",
+    question=say("question"),
     cases=cases,
     plot=plot,
     quick_seconds=0.1,
-    on_gpu="bf16, 2·4096³ = 137 GFLOP each",
-    method=(
-        "Results go into memory that is already there (out=).",
-        "The matrices of the GEMV passes (taken in turn) and the arrays of the additions are larger than the caches: "
-        "every call reads memory; the operands of both GEMMs stay in cache on purpose.",
-        "A case of many equal calls is timed over some of them and scaled to all.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -10,6 +10,9 @@ from course_lib.experiments.running.rows import RATIO_COLUMNS, measured_ratio, p
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 WIDTH = 4096  # of the linear layer
 
@@ -121,23 +124,23 @@ def predict(cases: Sequence[Case], device: hardware.Device) -> dict[str, float |
 def plot(result):
     """Predicted and measured ratio of times for each pair, on a logarithmic axis."""
     ratios = result.measured.values()
-    title = f"Ten times the FLOPs take between {quantity(min(ratios), '×')} and {quantity(max(ratios), '×')} the time"
-    return dots(result, title=title, axis="time ratio")
+    title = say("title", low=quantity(min(ratios), "×"), high=quantity(max(ratios), "×"))
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="ten_times_flops",
-    question="Ten times the FLOPs: how many times as long?",
+    question=say("question"),
     columns=(
-        Column("case", "pair", "", "str"),
-        Column("small", "smaller run", "", "str"),
-        Column("large", "larger run", "", "str"),
-        Column("small_flops", "FLOPs", "FLOP", "int"),
-        Column("large_flops", "10× FLOPs", "FLOP", "int"),
-        Column("small_predicted", "predicted, smaller", "s", "float", shown=False),
-        Column("large_predicted", "predicted, larger", "s", "float", shown=False),
-        Column("small_measured", "smaller", "s", "float"),
-        Column("large_measured", "larger", "s", "float"),
+        Column("case", say("columns", "case"), "", "str"),
+        Column("small", say("columns", "small"), "", "str"),
+        Column("large", say("columns", "large"), "", "str"),
+        Column("small_flops", say("columns", "small_flops"), "FLOP", "int"),
+        Column("large_flops", say("columns", "large_flops"), "FLOP", "int"),
+        Column("small_predicted", say("columns", "small_predicted"), "s", "float", shown=False),
+        Column("large_predicted", say("columns", "large_predicted"), "s", "float", shown=False),
+        Column("small_measured", say("columns", "small_measured"), "s", "float"),
+        Column("large_measured", say("columns", "large_measured"), "s", "float"),
         *RATIO_COLUMNS,
     ),
     cases=cases,
@@ -145,11 +148,6 @@ EXPERIMENT = Experiment(
     predict=predict,
     plot=plot,
     quick_seconds=0.05,
-    on_gpu="bf16, larger sizes",
-    method=(
-        "Results go into memory that is already there (out=).",
-        "Matrices of the GEMV passes, and of the linear layer where the prediction says that memory bounds it, are "
-        "taken in turn from a set larger than the caches, as in a model of many layers; the operands of other products "
-        "stay in cache where they fit.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

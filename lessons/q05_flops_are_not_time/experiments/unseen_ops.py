@@ -4,6 +4,9 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -42,19 +45,16 @@ def plot(result):
     ratios = {row["case"]: row["measured"] / row["predicted"] for row in result.rows}
     off = {case: max(ratio, 1 / ratio) for case, ratio in ratios.items()}
     worst = max(off, key=off.__getitem__)
-    title = f"Three numbers of the machine predict what they never saw; at worst, for {worst}, off by {off[worst]:.1f}×"
-    return dots(result, title=title, axis="time")
+    title = say("title", worst=worst, off=off[worst])
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="unseen_ops",
-    question="Does a predictor hold on operations that it has not seen?",
+    question=say("question"),
     cases=cases,
     plot=plot,
     quick_seconds=0.05,
-    on_gpu="bf16, larger sizes",
-    method=(
-        "Results go into memory that is already there (out=).",
-        "The same operands are used again and again: what fits into a cache stays there.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -16,6 +16,9 @@ from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
 from course_lib.units.q06_why_count_flops.experiments.train_step_waterfall import Step, gpt, step_ops
+from course_lib.words import words
+
+say = words(__file__)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -31,7 +34,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 def _case(step: Step) -> Case:
     ops = tuple(op for ops in step_ops(step).values() for op in ops)
     facts = {"tokens": step.tokens, "flops": step.flops, "per_token": step.flops / step.tokens}
-    call = f"{step.batch} × {step.seq} tokens, {step.model.layers} layers of width {step.model.d_model}"
+    call = say("calls", "step", batch=step.batch, seq=step.seq, layers=step.model.layers, d_model=step.model.d_model)
     return Case(f"{step.tokens} tokens", call, ops, step.build, gradients=True, facts=facts)
 
 
@@ -54,23 +57,23 @@ def plot(result):
     """Measured and predicted MFU over the tokens of a step."""
     shares = result.measured
     smallest, largest = min(shares.values()), max(shares.values())
-    title = f"Model FLOPs utilisation between {quantity(smallest, '%')} and {quantity(largest, '%')}, by batch"
-    return curves(result, x="tokens", title=title, axis="model FLOPs utilisation", log=(True, False))
+    title = say("title", low=quantity(smallest, "%"), high=quantity(largest, "%"))
+    return curves(result, x="tokens", title=title, axis=say("axis"), log=(True, False))
 
 
 EXPERIMENT = Experiment(
     name="mfu",
-    question="Which share of the peak does a training step use, by the size of its batch?",
+    question=say("question"),
     columns=(
         *quantity_columns(
-            "MFU",
+            say("columns", "measured"),
             "%",
-            Column("tokens", "tokens in a step", "", "int", shown=False),
-            Column("flops", "FLOPs of the model", "FLOP", "int"),
-            Column("per_token", "for a token", "FLOP", "float"),
+            Column("tokens", say("columns", "tokens"), "", "int", shown=False),
+            Column("flops", say("columns", "flops"), "FLOP", "int"),
+            Column("per_token", say("columns", "per_token"), "FLOP", "float"),
         ),
-        Column("time", "time of a step", "s", "float"),
-        Column("rate", "tokens in a second", "", "float"),
+        Column("time", say("columns", "time"), "s", "float"),
+        Column("rate", say("columns", "rate"), "", "float"),
     ),
     cases=cases,
     table=table,
@@ -78,10 +81,6 @@ EXPERIMENT = Experiment(
     plot=plot,
     quick_seconds=0.2,
     full_seconds=1.0,
-    on_gpu="GPT-2 small in bf16, up to 16 × 1024 tokens",
-    method=(
-        "A step is forward, backward and AdamW; weights, gradients and moments are all of one format.",
-        "The peak is that of this machine's profile, measured with square matrix products.",
-        "The model's FLOPs are its matrix products with all pairs of tokens in attention; a token counts once.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

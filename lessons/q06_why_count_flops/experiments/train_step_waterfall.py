@@ -24,6 +24,9 @@ from course_lib.experiments.running.timing import Repeats
 from course_lib.figures import style
 from course_lib.figures.figure import draw
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 CLASSES = (
     "forward, products",
@@ -39,8 +42,6 @@ CLASSES = (
     "between the operations",
 )
 LARGE, SMALL = "large batch", "32 tokens"
-BAR = "{case}: {share} of the step, {time}."
-NOTE = "filled: large batch; open: 32 tokens; measured on {device}, {date}"
 WARM_UP = 2  # steps: the first one makes the optimizer's moments
 FEWEST, MOST = 3, 12  # steps that are profiled; to read the events of one takes longer than the step
 REGION = "course: training step"  # its name in the profile
@@ -94,7 +95,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 def _case(batch: str, class_: str, step: Step, profiled: "Profiled", ops: tuple[roofline.Op, ...]) -> Case:
     return Case(
         f"{batch}: {class_}",
-        f"{step.batch} × {step.seq} tokens, {step.model.layers} layers of width {step.model.d_model}",
+        say("calls", "step", batch=step.batch, seq=step.seq, layers=step.model.layers, d_model=step.model.d_model),
         ops,
         observe=lambda bench, seconds: profiled.seconds(bench, seconds)[class_],
         expect=None if ops else lambda device: None,
@@ -269,13 +270,13 @@ def plot(result):
     """The share of each class in the step, for both batches."""
     shares = {(row["batch"], row["class"]): row["share"] for row in result.rows}
     batches = list(dict.fromkeys(row["batch"] for row in result.rows))
-    title = "Where the time of a training step goes"
+    title = say("title", "plain")
     if {(LARGE, "optimizer"), (SMALL, "optimizer")} <= set(shares):
         of_large, of_small = (quantity(shares[batch, "optimizer"], "%") for batch in (LARGE, SMALL))
-        title = f"The optimizer takes {of_large} of the step of a large batch and {of_small} of one of {SMALL}"
+        title = say("title", "found", of_large=of_large, of_small=of_small, small=SMALL)
 
     words = " ".join(
-        BAR.format(case=row["case"], share=quantity(row["share"], "%"), time=quantity(row["measured"], "s"))
+        say("bar", case=row["case"], share=quantity(row["share"], "%"), time=quantity(row["measured"], "s"))
         for row in result.rows
     )
 
@@ -298,9 +299,9 @@ def plot(result):
         title,
         f"{title}. {words}",
         paint,
-        x=("share of the step", "%"),
+        x=(say("axis"), "%"),
         y=None,
-        note=NOTE.format(device=result.device["name"], date=result.provenance["date"]),
+        note=say("key", device=result.device["name"], date=result.provenance["date"]),
         height=6.6,
         labels="beside",
     )
@@ -308,28 +309,22 @@ def plot(result):
 
 EXPERIMENT = Experiment(
     name="train_step_waterfall",
-    question="Where does the time of a training step go?",
+    question=say("question"),
     columns=(
         *quantity_columns(
-            "time",
+            say("columns", "measured"),
             "s",
-            Column("batch", "batch", "", "str", shown=False),
-            Column("class", "class", "", "str", shown=False),
-            Column("flops", "FLOPs", "FLOP", "int"),
+            Column("batch", say("columns", "batch"), "", "str", shown=False),
+            Column("class", say("columns", "class"), "", "str", shown=False),
+            Column("flops", say("columns", "flops"), "FLOP", "int"),
         ),
-        Column("share", "of the step", "%", "float"),
+        Column("share", say("columns", "share"), "%", "float"),
     ),
     cases=cases,
     table=table,
     plot=plot,
     quick_seconds=0.04,
     full_seconds=2.0,
-    on_gpu="GPT-2 small in bf16, 16 × 1024 tokens",
-    method=(
-        "torch.profiler, after two steps that are not counted; the classes of a step sum to its time. Profiling itself "
-        "lengthens every operation by about a microsecond.",
-        "On a processor an operation counts its own time; on a GPU the time of its kernels, and the rest of the step "
-        "is the time in which the GPU waited.",
-        "Weights, gradients and the optimizer's moments are all of one format; AdamW as torch sets it up.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

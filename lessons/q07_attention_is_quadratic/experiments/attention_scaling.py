@@ -16,6 +16,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 WIDTH = 64  # of a head
 BLOCK = 128  # queries that share a window of three blocks of keys
@@ -73,7 +76,7 @@ def _case(series, name, heads, n, dtype, ops_of, function, backward) -> Case:
         "flops": sum(op.flops for op in ops),
         "bytes": sum(op.bytes for op in ops),
     }
-    call = f"{heads} heads of {n}×{WIDTH}" + (", forward and backward" if backward else "")
+    call = say("calls", "both-ways" if backward else "forward", heads=heads, n=n, width=WIDTH)
     return Case(name, call, ops, build, gradients=backward, facts=facts)
 
 
@@ -242,35 +245,32 @@ def plot(result):
         return (rows[-1]["length"] / rows[0]["length"], rows[-1]["measured"] / rows[0]["measured"]) if rows else (1, 1)
 
     (longer, eager_times), (linear_longer, linear_times) = growth("eager"), growth("linear")
-    title = "Attention over the length of the sequence"
+    title = say("title", "plain")
     if longer == linear_longer > 1:
-        title = (
-            f"{longer:.0f} times as long: eager attention takes {quantity(eager_times, '×')} the time, "
-            f"linear {quantity(linear_times, '×')}"
+        title = say(
+            "title", "found", longer=longer, eager=quantity(eager_times, "×"), linear=quantity(linear_times, "×")
         )
-    return curves(result, x="length", title=title, axis="time", by="series", only=("eager", "SDPA", "window", "linear"))
+    return curves(
+        result, x="length", title=title, axis=say("axis"), by="series", only=("eager", "SDPA", "window", "linear")
+    )
 
 
 EXPERIMENT = Experiment(
     name="attention_scaling",
-    question="How does the time of attention grow with the length of the sequence, in four forms?",
+    question=say("question"),
     columns=quantity_columns(
-        "time",
+        say("columns", "measured"),
         "s",
-        Column("series", "form", "", "str", shown=False),
-        Column("length", "sequence length", "", "int", shown=False),
-        Column("flops", "FLOPs", "FLOP", "int"),
-        Column("bytes", "bytes", "B", "int"),
+        Column("series", say("columns", "series"), "", "str", shown=False),
+        Column("length", say("columns", "length"), "", "int", shown=False),
+        Column("flops", say("columns", "flops"), "FLOP", "int"),
+        Column("bytes", say("columns", "bytes"), "B", "int"),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     quick_seconds=0.05,
     full_seconds=0.2,
-    on_gpu="bf16, 32 heads, lengths 1024 to 8192",
-    method=(
-        "Every call allocates what it returns and what it keeps for the backward pass, as in a model.",
-        "The bytes are those of each operation's operands; short sequences keep them in a cache.",
-        "Which kernel SDPA takes is left to torch; no mask is causal.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -14,6 +14,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -63,10 +66,10 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     size = f"[{rows}×{columns}]"
     block, piece = f"[{rows_near}×{columns}]", f"[{rows_near}×{columns_near}]"
     return (
-        case("naive", f"exp, sum, divide; {size}", naive, naive_softmax, "NaN"),
-        case("stable", f"max, subtract, exp, sum, divide; {size}", stable, stable_softmax, "right"),
-        case("stable, in blocks", f"the same, block by block of {block}", in_blocks, blocked_softmax, "right"),
-        case("online, in blocks", f"running maximum and sum, pieces of {piece}", online, online_softmax, "right"),
+        case("naive", say("calls", "naive", size=size), naive, naive_softmax, "NaN"),
+        case("stable", say("calls", "stable", size=size), stable, stable_softmax, "right"),
+        case("stable, in blocks", say("calls", "blocked", block=block), in_blocks, blocked_softmax, "right"),
+        case("online, in blocks", say("calls", "online", piece=piece), online, online_softmax, "right"),
         case("library", f"torch.softmax, {size}", (library,), library_softmax, "right"),
         case(
             "log of softmax",
@@ -173,34 +176,28 @@ def library_log_softmax(torch, x, out, rows_near, columns_near):
 
 def plot(result):
     """Measured and predicted time of every variant."""
-    times, title = result.measured, "Softmax by passes over memory"
+    times, title = result.measured, say("title", "plain")
     if {"stable", "library"} <= set(times):
         factor = times["stable"] / times["library"]
-        title = f"The same softmax in five calls takes {quantity(factor, '×')} the time of the library's one"
-    return dots(result, title=title, axis="time")
+        title = say("title", "found", factor=quantity(factor, "×"))
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="softmax_variants",
-    question="Softmax in more or fewer passes over memory: which variant is fast, and which is right for large scores?",
+    question=say("question"),
     columns=quantity_columns(
-        "time",
+        say("columns", "measured"),
         "s",
-        Column("passes", "array-sized transfers", "", "float"),
-        Column("flops", "FLOPs", "FLOP", "int"),
-        Column("of_large", "scores up to 1000", "", "str"),
+        Column("passes", say("columns", "passes"), "", "float"),
+        Column("flops", say("columns", "flops"), "FLOP", "int"),
+        Column("of_large", say("columns", "of_large"), "", "str"),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     quick_seconds=0.08,
     full_seconds=0.5,
-    on_gpu="bf16, 2²⁸ elements",
-    method=(
-        "Every variant writes into memory that is already there (out=), so that no page fault is counted for or "
-        "against fusion; the array is larger than the caches.",
-        "An exponential counts as one FLOP. What a block keeps in a cache is not counted as transfer.",
-        "Scores up to 1000 overflow exp in fp32 and bf16 beyond 88.7: NaN is infinity over infinity, −∞ the logarithm "
-        "of a probability that was rounded to 0.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

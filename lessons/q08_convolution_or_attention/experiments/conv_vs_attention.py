@@ -13,6 +13,9 @@ from course_lib.experiments.running.experiment import Case, Experiment, main_dty
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
+from course_lib.words import words
+
+say = words(__file__)
 
 CHANNELS, INNER = 256, 64  # of the bottleneck
 PATCH = 16
@@ -45,7 +48,7 @@ def _vit_case(block: str, side: int, batch: int) -> Callable[[int, str], Case]:
     def build(side, batch, dtype):
         return vit_block(side, batch, dtype, width, heads)
 
-    return _case(block, side, f"{batch} × {tokens(side)} tokens of {width}", ops, build)
+    return _case(block, side, say("calls", "tokens", batch=batch, tokens=tokens(side), width=width), ops, build)
 
 
 def tokens(side: int) -> int:
@@ -148,34 +151,34 @@ def plot(result):
         rows = [row for row in result.rows if row["block"] == block]
         return rows[-1]["measured"] / rows[0]["measured"] if len(rows) > 1 else None
 
-    grown, title = [growth(block) for block in (CONVOLUTION, TINY)], "A convolution and two transformer blocks"
+    grown, title = [growth(block) for block in (CONVOLUTION, TINY)], say("title", "plain")
     if all(grown):
-        title = (
-            f"From the smallest image to the largest: {CONVOLUTION} {grown[0]:.0f} times the time, "
-            f"{TINY} {grown[1]:.0f} times"
+        title = say(
+            "title",
+            "found",
+            convolution=CONVOLUTION,
+            convolution_times=grown[0],
+            transformer=TINY,
+            transformer_times=grown[1],
         )
-    return curves(result, x="side", title=title, axis="time", by="block")
+    return curves(result, x="side", title=title, axis=say("axis"), by="block")
 
 
 EXPERIMENT = Experiment(
     name="conv_vs_attention",
-    question="How do FLOPs and time of a ResNet block and of ViT blocks grow with the image?",
+    question=say("question"),
     columns=quantity_columns(
-        "time",
+        say("columns", "measured"),
         "s",
-        Column("block", "block", "", "str", shown=False),
-        Column("side", "side of the image, pixels", "", "int", shown=False),
-        Column("flops", "FLOPs of products", "FLOP", "int"),
+        Column("block", say("columns", "block"), "", "str", shown=False),
+        Column("side", say("columns", "side"), "", "int", shown=False),
+        Column("flops", say("columns", "flops"), "FLOP", "int"),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     quick_seconds=0.05,
     full_seconds=0.5,
-    on_gpu="bf16, 32 images",
-    method=(
-        "All blocks allocate their results, as in a model; ReLU and the residual of the bottleneck work in place.",
-        "The FLOPs are those of convolutions and matrix products; the prediction also charges the bytes of norms, "
-        "activations and residual sums, each of which is a call of its own.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

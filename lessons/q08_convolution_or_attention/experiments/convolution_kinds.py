@@ -11,6 +11,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 CHANNELS, SIDE = 256, 28
 PLAIN, DEPTHWISE, POINTWISE = "3×3", "3×3 depthwise", "1×1"
@@ -54,32 +57,29 @@ def _case(kind: str, layout: str, batch: int, dtype: str) -> Case:
 
 def plot(result):
     """Measured and predicted time of each kind and layout."""
-    times, title = result.measured, "Kinds of convolution"
+    times, title = result.measured, say("title", "plain")
     plain, depthwise = (f"{kind}, NCHW" for kind in (PLAIN, DEPTHWISE))
     if {plain, depthwise} <= set(times):
         faster = quantity(times[plain] / times[depthwise], "×")
-        title = f"A depthwise convolution has {CHANNELS} times fewer FLOPs than a plain one and is {faster} as fast"
-    return dots(result, title=title, axis="time")
+        title = say("title", "found", channels=CHANNELS, faster=faster)
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="convolution_kinds",
-    question="A convolution with a small part of the FLOPs: does it take a small part of the time?",
+    question=say("question"),
     columns=quantity_columns(
-        "time",
+        say("columns", "measured"),
         "s",
-        Column("flops", "FLOPs", "FLOP", "int"),
-        Column("bytes", "bytes", "B", "int"),
-        Column("intensity", "intensity", "FLOP/B", "float"),
+        Column("flops", say("columns", "flops"), "FLOP", "int"),
+        Column("bytes", say("columns", "bytes"), "B", "int"),
+        Column("intensity", say("columns", "intensity"), "FLOP/B", "float"),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     quick_seconds=0.06,
     full_seconds=0.4,
-    on_gpu="16-bit, 64 images",
-    method=(
-        "Every call allocates its result. On a processor the operands of one image stay in a cache, while the "
-        "prediction charges main memory.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -16,6 +16,9 @@ from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
 
 CONVOLUTION, TRANSFORMER, LINEAR = "convolution", "transformer", "linear"
 FEW, MANY = 100, 1000  # images to learn from
@@ -39,7 +42,7 @@ def _case(net: str, images: int, shuffled: bool, repeats: int) -> Case:
 
     return Case(
         f"{net}, {images} images{', pixels shuffled' if shuffled else ''}",
-        f"{STEPS} steps of {BATCH} images",
+        say("calls", "steps", steps=STEPS, batch=BATCH),
         observe=observe,
         expect=lambda device: None,
         facts={"network": net, "images": images, "weights": weights(net)},
@@ -140,33 +143,28 @@ def _learn(torch, on: str, net: str, images: int, shuffled: bool, seed: int) -> 
 
 def plot(result):
     """Accuracy of each network and of the classifier."""
-    shares, title = result.measured, "What is learned from few images"
+    shares, title = result.measured, say("title", "plain")
     few = [f"{net}, {FEW} images" for net in NETS]
     if set(few) <= set(shares):
         named = (f"{net} {shares[case]:.0f} %" for net, case in zip(NETS, few, strict=True))
-        title = f"{FEW} images: {', '.join(named)}"
-    return dots(result, title=title, axis="right answers", log=False)
+        title = say("title", "found", few=FEW, shares=", ".join(named))
+    return dots(result, title=title, axis=say("axis"), log=False)
 
 
 EXPERIMENT = Experiment(
     name="data_hunger",
-    question="How much do a convolution, a transformer and a linear classifier learn from few images?",
+    question=say("question"),
     columns=quantity_columns(
-        "right answers",
+        say("columns", "measured"),
         "%",
-        Column("network", "network", "", "str", shown=False),
-        Column("images", "images", "", "int", shown=False),
-        Column("weights", "weights", "", "int"),
+        Column("network", say("columns", "network"), "", "str", shown=False),
+        Column("images", say("columns", "images"), "", "int", shown=False),
+        Column("weights", say("columns", "weights"), "", "int"),
     ),
     timed=False,
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
-    on_gpu="fp32 too",
-    method=(
-        "8 × 8 digits (Alpaydin and Kaynak 1998, UCI, CC BY 4.0); images to learn from are drawn from the first 1,297, "
-        "the last 500 are the test.",
-        f"AdamW, {STEPS} steps of {BATCH} images, learning rate up to {RATE} and back to 0; a repeat is another seed.",
-        "Nothing predicts an accuracy; the times are not compared.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method", steps=STEPS, batch=BATCH, rate=RATE),
 )

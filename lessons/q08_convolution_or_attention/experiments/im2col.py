@@ -15,6 +15,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 
 class Layer(NamedTuple):
@@ -84,7 +87,7 @@ def _layer_cases(layer: Layer, batch: int, dtype: str) -> list[Case]:
     return [
         Case(
             f"{layer.name}, {variant}",
-            f"{shape} to {layer.outputs} channels",
+            say("calls", "layer", shape=shape, outputs=layer.outputs),
             tuple(known[name] for name in names),
             build(layer, batch, dtype, variant),
             facts={
@@ -126,35 +129,29 @@ def build(layer: Layer, batch: int, dtype: str, variant: str):
 
 def plot(result):
     """Measured and predicted time of each layer in each variant."""
-    times, title = result.measured, "A convolution as a matrix product"
+    times, title = result.measured, say("title", "plain")
     layer = "3×3, 64 channels"
     if {f"{layer}, library", f"{layer}, unfold + product"} <= set(times):
         factor = times[f"{layer}, unfold + product"] / times[f"{layer}, library"]
-        title = (
-            f"{layer}: unfolding and multiplying takes {quantity(factor, '×')} the time of the library's convolution"
-        )
-    return dots(result, title=title, axis="time")
+        title = say("title", "found", layer=layer, factor=quantity(factor, "×"))
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="im2col",
-    question="A convolution, unfolded into a matrix product: what does the unfolding cost?",
+    question=say("question"),
     columns=quantity_columns(
-        "time",
+        say("columns", "measured"),
         "s",
-        Column("flops", "FLOPs", "FLOP", "int"),
-        Column("bytes", "bytes", "B", "int"),
-        Column("unfolded", "unfolded matrix", "B", "int"),
+        Column("flops", say("columns", "flops"), "FLOP", "int"),
+        Column("bytes", say("columns", "bytes"), "B", "int"),
+        Column("unfolded", say("columns", "unfolded"), "B", "int"),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     quick_seconds=0.03,
     full_seconds=0.3,
-    on_gpu="bf16, 128 images",
-    method=(
-        "Every call allocates its result; images are in the order batch, channel, row, column (NCHW).",
-        "The case “product” multiplies an image that was unfolded before it is timed.",
-        "The bytes are those of each operation's operands; a part of them comes from a cache.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -12,6 +12,9 @@ from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
+from course_lib.words import words
+
+say = words(__file__)
 
 SIDE = 224
 ROWS_FIRST, CHANNELS_LAST = "NCHW", "channels last"
@@ -48,34 +51,29 @@ def _case(name: str, layout: str, batch: int, dtype: str) -> Case:
 
 def plot(result):
     """Measured and predicted time of each model and layout."""
-    times, title = result.measured, "Whole image models"
+    times, title = result.measured, say("title", "plain")
     large, small = (f"{name}, {ROWS_FIRST}" for name in ("resnet-50", "mobilenet-v2"))
     if {large, small} <= set(times):
         fewer, faster = (of[large] / of[small] for of in ({row["case"]: row["flops"] for row in result.rows}, times))
-        title = f"MobileNetV2 has {fewer:.1f} times fewer FLOPs than ResNet-50 and is {quantity(faster, '×')} as fast"
-    return dots(result, title=title, axis="time")
+        title = say("title", "found", fewer=fewer, faster=quantity(faster, "×"))
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="image_models",
-    question="How long do whole image models take, by their FLOPs and by the layout of their images?",
+    question=say("question"),
     columns=quantity_columns(
-        "time",
+        say("columns", "measured"),
         "s",
-        Column("model", "model", "", "str", shown=False),
-        Column("layout", "layout", "", "str", shown=False),
-        Column("flops", "FLOPs of products", "FLOP", "int"),
+        Column("model", say("columns", "model"), "", "str", shown=False),
+        Column("layout", say("columns", "layout"), "", "str", shown=False),
+        Column("flops", say("columns", "flops"), "FLOP", "int"),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
     quick_seconds=0.08,
     full_seconds=1.5,
-    on_gpu="16-bit, 64 images",
-    method=(
-        "Random weights, at inference: batch norm takes its running statistics in a call of its own.",
-        "“channels last”: images and weights lie in the order batch, row, column, channel.",
-        "The FLOPs are those of convolutions and matrix products; the prediction also charges the bytes of norms, "
-        "activations and sums, each of which is a call.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

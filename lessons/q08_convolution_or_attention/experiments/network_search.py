@@ -15,6 +15,9 @@ from course_lib.experiments.running.experiment import Case, Experiment, main_dty
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
 
 SIDE, CLASSES = 64, 10
 PLAIN, SEPARABLE, INVERTED = "plain", "separable", "inverted"
@@ -86,11 +89,11 @@ def flops_of(result) -> dict[str, int]:
 
 def plot(result):
     """Measured and predicted time of each network, in the order of their FLOPs."""
-    title = "Small networks in the order of their FLOPs"
+    title = say("title", "plain")
     if len(result.rows) > 2:
         wrong, pairs = misordered(flops_of(result), result.measured)
-        title = f"FLOPs put {wrong} of {pairs} pairs of networks into the wrong order"
-    return dots(result, title=title, axis="time")
+        title = say("title", "found", wrong=wrong, pairs=pairs)
+    return dots(result, title=title, axis=say("axis"))
 
 
 def _table(cases, timings, device):
@@ -99,19 +102,19 @@ def _table(cases, timings, device):
 
 EXPERIMENT = Experiment(
     name="network_search",
-    question="Do FLOPs put small networks into the order of their times?",
+    question=say("question"),
     columns=quantity_columns(
-        "time",
+        say("columns", "measured"),
         "s",
-        Column("kind", "kind", "", "str", shown=False),
-        Column("flops", "FLOPs of products", "FLOP", "int"),
-        Column("params", "parameters", "", "int"),
+        Column("kind", say("columns", "kind"), "", "str", shown=False),
+        Column("flops", say("columns", "flops"), "FLOP", "int"),
+        Column("params", say("columns", "params"), "", "int"),
     ),
     cases=cases,
     table=_table,
     plot=plot,
     quick_seconds=0.05,
     full_seconds=0.3,
-    on_gpu="16-bit, 256 images",
-    method=("Random weights, at inference; images in the order batch, channel, row, column (NCHW).",),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -12,6 +12,9 @@ from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
 
 
 class Tally:
@@ -129,16 +132,14 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     inner, halved = ((1, 4, 16, 64), (2, 8, 16)) if quick else ((1, 4, 16, 64, 256), (2, 8, 16, 32))
     return (
         *(
-            _case(f"8×{k}×8", "first product starts the sum", (8, k, 8), flops.matmul(8, k, 8, exact=True), product)
+            _case(f"8×{k}×8", say("calls", "first"), (8, k, 8), flops.matmul(8, k, 8, exact=True), product)
             for k in inner
         ),
-        _case("8×16×8, from 0", "every sum starts from 0", (8, 16, 8), flops.matmul(8, 16, 8), _from_zero),
-        _case("complex 4×4×4", "4 multiplications, 2 additions each", (4, 4, 4), _complex_flops(4, 4, 2), _complex),
-        _case(
-            "complex 4×4×4, Gauss", "3 multiplications, 5 additions each", (4, 4, 4), _complex_flops(4, 3, 5), _gauss
-        ),
+        _case("8×16×8, from 0", say("calls", "zero"), (8, 16, 8), flops.matmul(8, 16, 8), _from_zero),
+        _case("complex 4×4×4", say("calls", "complex"), (4, 4, 4), _complex_flops(4, 4, 2), _complex),
+        _case("complex 4×4×4, Gauss", say("calls", "gauss"), (4, 4, 4), _complex_flops(4, 3, 5), _gauss),
         *(
-            _case(f"Strassen {n}×{n}×{n}", "one level, halves by definition", (n, n, n), strassen_flops(n), strassen)
+            _case(f"Strassen {n}×{n}×{n}", say("calls", "strassen"), (n, n, n), strassen_flops(n), strassen)
             for n in halved
         ),
     )
@@ -187,27 +188,24 @@ def _complex_flops(n: int, multiplications: int, additions: int) -> int:
 
 def plot(result):
     """Counted and predicted FLOPs of every product."""
-    title = "Numbers that count themselves: 2·m·k·n is a convention, not a count"
-    return dots(result, title=title, axis="FLOPs counted")
+    title = say("title")
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="counted_matmul",
-    question="How many operations does a product of matrices take, when the numbers themselves count?",
+    question=say("question"),
     columns=quantity_columns(
-        "counted FLOPs",
+        say("columns", "measured"),
         "",  # a plain number, so that every digit shows
-        Column("exact", "m·n·(2k − 1)", "", "int"),
-        Column("convention", "2·m·k·n", "", "int"),
-        Column("share", "of 2·m·k·n", "×", "float"),
+        Column("exact", say("columns", "exact"), "", "int"),
+        Column("convention", say("columns", "convention"), "", "int"),
+        Column("share", say("columns", "share"), "×", "float"),
     ),
     timed=False,
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
-    on_gpu="the same, counted on the host",
-    method=(
-        "The numbers are objects in Python: each multiplication, addition and subtraction is counted as it happens.",
-        "Nothing is timed, so one count is enough; complex products are counted in operations on real numbers.",
-    ),
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
 )

@@ -137,6 +137,57 @@ SHEETS = {
     "apple-a17-pro-npu": (6.4 * 64 / 8, 8, {"int8": 35}),
     # Qualcomm (2023): 45 TOPS, 136 GB/s, up to 64 GB
     "snapdragon-x-elite-npu": (136, 64, {"int8": 45}),
+    # NVIDIA V100 data sheet (2020): 32 GB of the same speed
+    "v100-32-sxm2": (900, 32, {"fp32": 15.7, "fp16": 125}),
+    # NVIDIA A100 data sheets of the PCIe cards (2020, 2021): the arithmetic of the SXM; 1,555 and 1,935 GB/s
+    "a100-40-pcie": (1555, 40, {"fp32": 19.5, "tf32": 156, "bf16": 312, "fp16": 312, "int8": 624, "int4": 1248}),
+    "a100-80-pcie": (1935, 80, {"fp32": 19.5, "tf32": 156, "bf16": 312, "fp16": 312, "int8": 624, "int4": 1248}),
+    # NVIDIA A800 data sheet (2022): the A100 with 400 GB/s of NVLink
+    "a800-80-sxm": (2039, 80, {"fp32": 19.5, "tf32": 156, "bf16": 312, "fp16": 312, "int8": 624, "int4": 1248}),
+    "a800-80-pcie": (1935, 80, {"fp32": 19.5, "tf32": 156, "bf16": 312, "fp16": 312, "int8": 624, "int4": 1248}),
+    # DeepSeek-AI (2025): an H100 but for fp64 and NVLink
+    "h800-sxm": (
+        3350,
+        80,
+        {"fp32": 66.9, "tf32": 494.7, "bf16": 989, "fp16": 989, "fp8-e4m3": 1979, "fp8-e5m2": 1979, "int8": 1979},
+    ),
+    # NVIDIA GH200 data sheet (2023), HBM3e: 144 GB, 4.9 TB/s
+    "gh200-144": (
+        4900,
+        144,
+        {"fp32": 66.9, "tf32": 494.7, "bf16": 989, "fp16": 989, "fp8-e4m3": 1979, "fp8-e5m2": 1979, "int8": 1979},
+    ),
+    # NVIDIA GB200 NVL72: 72 GPUs have 13.4 TB, 576 TB/s; with sparsity 720 PFLOP/s FP8, 1,440 FP4, 360 BF16, 180 TF32
+    "gb200": (
+        576_000 / 72,
+        186,
+        {"fp32": 5760 / 72, "tf32": 180_000 / 72 / 2, "bf16": 360_000 / 72 / 2, "fp16": 360_000 / 72 / 2}
+        | dict.fromkeys(("fp8-e4m3", "fp8-e5m2", "mxfp8", "mxfp6", "int8"), 720_000 / 72 / 2)
+        | dict.fromkeys(("mxfp4", "nvfp4"), 1_440_000 / 72 / 2),
+    ),
+    # NVIDIA DGX B300 data sheet (2025): 8 GPUs have 2.3 TB, 64 TB/s, 72 PFLOP/s FP8 with sparsity; BF16 half of that
+    "b300-sxm": (
+        64_000 / 8,
+        288,
+        dict.fromkeys(("bf16", "fp16"), 36_000 / 8 / 2)
+        | dict.fromkeys(("fp8-e4m3", "fp8-e5m2", "mxfp8", "mxfp6"), 72_000 / 8 / 2),
+    ),
+    # NVIDIA A40 data sheet: 37.4; 74.8; 149.7; 299.3; 598.7; 696 GB/s; 48 GB
+    "a40": (696, 48, {"fp32": 37.4, "tf32": 74.8, "bf16": 149.7, "fp16": 149.7, "int8": 299.3, "int4": 598.7}),
+    # NVIDIA TITAN RTX (2018): 130 tensor TFLOP/s, 24 GB, 672 GB/s
+    "titan-rtx": (672, 24, {"fp32": 16.3, "fp16": 130}),
+    # NVIDIA Ada whitepaper v2.01, RTX 3090 Ti: 40; tensor with FP32 accumulation 40 TF32, 80; 320; 640; 1008 GB/s
+    "rtx-3090-ti": (1008, 24, {"fp32": 40, "tf32": 40, "bf16": 80, "fp16": 80, "int8": 320, "int4": 640}),
+    # NVIDIA (2023): 40.1; tensor with FP32 accumulation 40.1 TF32, 80.2; 320.7; 641.4; 21 Gb/s on 192 bits; 12 GB
+    "rtx-4070-ti": (
+        192 * 21 / 8,
+        12,
+        {"fp32": 40.1, "tf32": 40.1, "bf16": 80.2, "fp16": 80.2, "int8": 320.7, "int4": 641.4},
+    ),
+    # half of AMD's MI250X
+    "mi250x-gcd": (3276.8 / 2, 128 / 2, {"fp32": 95.7 / 2, "bf16": 383 / 2, "fp16": 383 / 2, "int8": 383 / 2}),
+    # Apple (2023): 800 GB/s, up to 192 GB; two M2 Max of 13.6 TFLOP/s
+    "apple-m2-ultra": (800, 192, {"fp32": 2 * 13.6}),
     # AMD: 96 cores, 2.4 GHz, 12 channels of DDR5-4800, up to 6 TB
     "epyc-9654": (12 * 4.8 * 64 / 8, 6000, {"fp32": 96 * 2.4 * 32 / 1000}),
     # Intel: 56 cores, 2.0 GHz, 8 channels of DDR5-4800, up to 4 TB
@@ -155,6 +206,7 @@ HOPPER = {"fp32": 67, "tf32": 494.5, "bf16": 989, "fp16": 989, "fp8-e4m3": 1979,
 CDNA3 = {"fp32": 163.4, "tf32": 653.7, "bf16": 1300, "fp16": 1300, "fp8-e4m3": 2600, "int8": 2600}
 SECOND = {
     "a100-80-sxm": (80, 2.00, {"fp32": 19.5, "tf32": 156, "bf16": 312, "fp16": 312, "int8": 624}),
+    "a100-80-pcie": (80, 1.94, {"fp32": 19.5, "tf32": 156, "bf16": 312, "fp16": 312, "int8": 624}),
     "h100-sxm": (80, 3.35, HOPPER),
     "h100-pcie": (80, 2.00, {"fp32": 51, "tf32": 378, "bf16": 756, "fp16": 756, "fp8-e4m3": 1513, "int8": 1513}),
     "h200-sxm": (141, 4.80, HOPPER),
@@ -188,6 +240,20 @@ CHIPS = {
     "l40s": (142, {"fp32": (128 * 2, 2.52)}),
     "rtx-a6000": (84, {"fp32": (128 * 2, 1.80), "tf32": (512, 1.80), "bf16": (1024, 1.80), "int8": (2048, 1.80)}),
     "rtx-3090": (82, {"fp32": (128 * 2, 1.695), "bf16": (512, 1.695), "int8": (2048, 1.695), "int4": (4096, 1.695)}),
+    "v100-32-sxm2": (80, {"fp32": (64 * 2, 1.53), "fp16": (8 * 64 * 2, 1.53)}),
+    "a100-40-pcie": (108, {"fp32": (64 * 2, 1.41), "tf32": (1024, 1.41), "bf16": (2048, 1.41), "int8": (4096, 1.41)}),
+    "a100-80-pcie": (108, {"fp32": (64 * 2, 1.41), "tf32": (1024, 1.41), "fp16": (2048, 1.41), "int4": (8192, 1.41)}),
+    "a800-80-sxm": (108, {"fp32": (64 * 2, 1.41), "bf16": (2048, 1.41)}),
+    "a800-80-pcie": (108, {"fp32": (64 * 2, 1.41), "bf16": (2048, 1.41)}),
+    "h800-sxm": (132, {"fp32": (128 * 2, 1.98), "bf16": (4096, 1.83), "int8": (8192, 1.83)}),
+    "gh200-144": (132, {"fp32": (128 * 2, 1.98), "fp16": (4096, 1.83)}),
+    "a40": (84, {"fp32": (128 * 2, 1.74), "tf32": (512, 1.74), "bf16": (1024, 1.74), "int8": (2048, 1.74)}),
+    "titan-rtx": (72, {"fp32": (64 * 2, 1.77), "fp16": (8 * 64 * 2, 1.77)}),
+    "rtx-3090-ti": (84, {"fp32": (128 * 2, 1.86), "bf16": (512, 1.86), "int8": (2048, 1.86), "int4": (4096, 1.86)}),
+    "rtx-4070-ti": (60, {"fp32": (128 * 2, 2.61), "bf16": (512, 2.61), "int8": (2048, 2.61), "int4": (4096, 2.61)}),
+    "mi250x-gcd": (110, {"fp32": (256, 1.7), "bf16": (1024, 1.7)}),
+    "apple-m2": (10, {"fp32": (128 * 2, 1.398)}),
+    "apple-m2-ultra": (76, {"fp32": (128 * 2, 1.398)}),
     "rtx-4090": (128, {"fp32": (128 * 2, 2.52), "bf16": (512, 2.52), "int8": (2048, 2.52), "int4": (4096, 2.52)}),
     "rtx-5090": (170, {"fp32": (128 * 2, 2.407), "bf16": (512, 2.407), "int8": (2048, 2.407), "mxfp4": (4096, 2.407)}),
     "mi250x": (220, {"fp32": (256, 1.7), "bf16": (1024, 1.7), "int8": (1024, 1.7)}),
@@ -209,6 +275,17 @@ PINS = {
     "l40s": (384, 18),
     "rtx-a6000": (384, 16),
     "rtx-3090": (384, 19.5),
+    "v100-32-sxm2": (4096, 1.752),
+    "a100-40-pcie": (5120, 2.43),
+    "a100-80-pcie": (5120, 3.024),
+    "a800-80-sxm": (5120, 3.186),
+    "a800-80-pcie": (5120, 3.024),
+    "a40": (384, 14.5),
+    "titan-rtx": (384, 14),
+    "rtx-3090-ti": (384, 21),
+    "rtx-4070-ti": (192, 21),
+    "mi250x-gcd": (4096, 3.2),
+    "apple-m2-ultra": (1024, 6.4),
     "rtx-4090": (384, 21),
     "rtx-5090": (512, 28),
     "mi250x": (8192, 3.2),
@@ -255,6 +332,18 @@ LINKS = {
     "b200-sxm": ("nvlink", 18, 50, 1800),
     "rtx-a6000": ("nvlink", 4, 14.0625, 112.5),
     "rtx-3090": ("nvlink", 4, 14.0625, 112.5),
+    "rtx-3090-ti": ("nvlink", 4, 14.0625, 112.5),
+    "a40": ("nvlink", 4, 14.0625, 112.5),
+    "titan-rtx": ("nvlink", 2, 25, 100),
+    "v100-32-sxm2": ("nvlink", 6, 25, 300),
+    "a100-40-pcie": ("nvlink", 12, 25, 600),
+    "a100-80-pcie": ("nvlink", 12, 25, 600),
+    "a800-80-sxm": ("nvlink", 8, 25, 400),
+    "a800-80-pcie": ("nvlink", 8, 25, 400),
+    "h800-sxm": ("nvlink", 8, 25, 400),
+    "gh200-144": ("nvlink", 18, 25, 900),
+    "gb200": ("nvlink", 18, 50, 1800),
+    "b300-sxm": ("nvlink", 18, 50, 1800),
     "mi300x": ("infinity-fabric", 7, 64, 896),
     "mi325x": ("infinity-fabric", 7, 64, 896),
     "tpu-v4": ("ici", 6, 50, 600),
@@ -277,6 +366,16 @@ POWER = {
     "l40s": 350,
     "rtx-a6000": 300,
     "rtx-3090": 350,
+    "rtx-3090-ti": 450,
+    "rtx-4070-ti": 285,
+    "titan-rtx": 280,
+    "v100-32-sxm2": 300,
+    "a100-40-pcie": 250,
+    "a100-80-pcie": 300,
+    "a800-80-sxm": 400,
+    "a800-80-pcie": 300,
+    "a40": 300,
+    "gb200": 1200,
     "rtx-4090": 450,
     "rtx-5090": 575,
     "mi250x": 500,
@@ -411,7 +510,7 @@ def test_links_are_one_way():
     assert {id for id, device in devices.items() if set(device.links) - {"pcie", "nvlink-c2c"}} == set(LINKS)
     for id, (name, count, gigabytes_per_second, printed) in LINKS.items():
         assert devices[id].link(name) == count * gigabytes_per_second * GIGA == printed * GIGA / 2
-    assert devices["gh200"].link("nvlink-c2c") == 900 * GIGA / 2
+    assert devices["gh200"].link("nvlink-c2c") == devices["gh200-144"].link("nvlink-c2c") == 900 * GIGA / 2
     assert all(rate < device.memory_bandwidth for device in devices.values() for rate in device.links.values())
 
 
@@ -427,10 +526,11 @@ def test_pcie_is_lanes_times_rate_after_the_line_code():
     generations = {hardware.link(f"pcie{generation}-x16").bandwidth: generation for generation in "345"}
     used = {id: hardware.load(id).links["pcie"] for id in hardware.names() if "pcie" in hardware.load(id).links}
     assert {id: generations[rate] for id, rate in used.items()} == {
-        **dict.fromkeys(("v100-sxm2", "t4"), "3"),
+        **dict.fromkeys(("v100-sxm2", "v100-32-sxm2", "t4", "titan-rtx"), "3"),
         **dict.fromkeys(("a10g", "a100-40-sxm", "a100-80-sxm", "l4", "l40s", "mi250x"), "4"),
-        **dict.fromkeys(("rtx-a6000", "rtx-3090", "rtx-4090"), "4"),
-        **dict.fromkeys(("h100-sxm", "h100-pcie", "h200-sxm", "rtx-5090", "mi300x", "mi325x"), "5"),
+        **dict.fromkeys(("a100-40-pcie", "a100-80-pcie", "a800-80-sxm", "a800-80-pcie", "a40"), "4"),
+        **dict.fromkeys(("rtx-a6000", "rtx-3090", "rtx-3090-ti", "rtx-4070-ti", "rtx-4090"), "4"),
+        **dict.fromkeys(("h100-sxm", "h800-sxm", "h100-pcie", "h200-sxm", "rtx-5090", "mi300x", "mi325x"), "5"),
     }
 
 

@@ -111,6 +111,7 @@ def test_cases_and_predictions_exist_for_every_device(name, device):
         assert all(math.isfinite(value) and value > 0 for value in told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_quick_run(name, kept_profile, timed_once, capfd):
     state, threads, graded = torch.get_rng_state(), torch.get_num_threads(), torch.is_grad_enabled()

@@ -45,6 +45,7 @@ def small(monkeypatch):
     monkeypatch.setattr(bandwidth_staircase, "SMALLEST", 12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", HERE)
 def test_a_quick_run(module, kept_profile, timed_once, small):
     state = torch.get_rng_state()

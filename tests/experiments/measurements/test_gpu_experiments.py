@@ -78,6 +78,7 @@ def test_predictions_for_a_gpu_are_made_without_one(name, device):
             assert {case for case, value in predicted.items() if value is None} <= FOREVER.get(name, set())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in GPU_ONLY])
 def test_a_quick_run_on_a_processor(name, kept_profile, timed_once):
     r = experiments.run(name, on="cpu")

@@ -37,6 +37,7 @@ def one_thread():
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
 def test_a_quick_run(module, kept_profile, timed_once, capfd):
     state = torch.get_rng_state()

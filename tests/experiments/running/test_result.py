@@ -108,7 +108,7 @@ def test_what_a_lesson_expects_is_judged_only_on_a_quiet_machine(capsys):
 
 def test_without_a_recording(recordings):
     compared = result().compare()
-    keys = {"case", "predicted", "measured", "recorded", "data_centre", "ratio"}
+    keys = {"case", "predicted", "measured", "recorded", "data_centre", "published", "ratio"}
     assert [set(row) for row in compared.rows] == [keys] * 4
     assert all(
         row["ratio"] == pytest.approx(row["measured"] / row["predicted"]) == pytest.approx(2) for row in compared.rows

@@ -43,7 +43,7 @@ def host(tmp_path_factory):
 def batch(host):
     """What came of each student: `attack <name>` and, before each of them, `honest <name>`."""
     before, home = digest(host), sorted(os.listdir("/tmp"))
-    engine = start(limits=SHORT, workers=2)
+    engine = start(limits=SHORT, workers=4)
     try:
         pids = [sandbox.pid for sandbox in engine.sandboxes]
         trees = {pid: tree(pid) for pid in pids}

@@ -11,6 +11,7 @@ from course_lib.grading.sandbox.engine import Engine, Limits
 from course_lib.teaching.checks.check_values import Foreign, plain
 from tests.grading.sandbox.conftest import AREA, RIDGE, alive, job, scores, start, tree
 
+pytestmark = pytest.mark.slow
 VALUES = """
 import decimal, math, numpy as np, torch
 VALUES = {

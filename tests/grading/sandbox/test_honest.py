@@ -1,6 +1,7 @@
 """More than 500 honest submissions of the course's own exercises: each is scored exactly as it deserves."""
 
 import contextlib
+import itertools
 import re
 
 import pytest
@@ -82,30 +83,39 @@ def deserved(check, calls, function) -> float:
 
 
 def submissions():
-    """(name, check, cell, points deserved or the wrong function that it is, diagnosis)."""
-    for id, (source, _) in solutions().items():
+    """(name, check, cell, points deserved or the wrong function that it is, diagnosis).
+
+    Every check meets its own answer and each of its wrong ones; the forms of an answer know no check and take turns.
+    """
+    styles = itertools.cycle([style for style in STYLES if style != "plain"])
+    for number, (id, (source, _)) in enumerate(solutions().items()):
         check = CHECKS[id]
         stub = re.sub(r"( *)### BEGIN SOLUTION.*### END SOLUTION", r"\1raise NotImplementedError()", source, flags=re.S)
-        for style, form in STYLES.items():
-            if check.unit is None or style in ("plain", "commented", "tested in the cell"):
-                cell = form.format(source=source, name=check.name)
-                if style == "tried out in the cell":
-                    cell = cell.rpartition("\n")[0]  # the failing call stays, the line after it never runs
-                if style == "Windows line ends":
-                    cell = cell.replace("\n", "\r\n")
-                yield f"right, {style}", check, cell, check.points, None
+        chosen = itertools.islice(styles, 3) if check.unit is None else ("commented", "tested in the cell")
+        for style in ("plain", *chosen):
+            cell = STYLES[style].format(source=source, name=check.name)
+            if style == "tried out in the cell":
+                cell = cell.rpartition("\n")[0]  # the failing call stays, the line after it never runs
+            if style == "Windows line ends":
+                cell = cell.replace("\n", "\r\n")
+            yield f"right, {style}", check, cell, check.points, None
+        nothing = {
+            "half done": source + f"\n{check.name} = lambda *_, **__: None",
+            "deleted": "",
+            "not Python": source + "\n)",
+            "prints its answer": f"{source}\n_f = {check.name}\ndef {check.name}(*a): print(_f)",
+        }
+        name = list(nothing)[number % len(nothing)]
         yield "blank", check, stub, 0, None
-        yield "half done", check, source + f"\n{check.name} = lambda *_, **__: None", 0, None
-        yield "deleted", check, "", 0, None
-        yield "not Python", check, source + "\n)", 0, None
-        yield "prints its answer", check, f"{source}\n_f = {check.name}\ndef {check.name}(*a): print(_f)", 0, None
+        yield name, check, nothing[name], 0, None
     for folder in FOLDERS:
         for check in load_checks(folder, ROOT):
-            for name, function in check.wrong.items():
+            for number, (name, function) in enumerate(check.wrong.items()):
                 cell = wrong_cell(folder, check, name)
                 yield f"wrong, {name}", check, cell, function, name
-                noisy = f"import sys\n{cell}\nprint('z' * 1000, file=sys.stderr)"
-                yield f"wrong and noisy, {name}", check, noisy, function, name
+                if number == 0:
+                    noisy = f"import sys\n{cell}\nprint('z' * 1000, file=sys.stderr)"
+                    yield f"wrong and noisy, {name}", check, noisy, function, name
 
 
 def test_every_honest_submission_gets_what_it_deserves():

@@ -14,6 +14,7 @@ from course_lib.grading.sandbox.conversation import Call, Job
 from course_lib.grading.sandbox.engine import Engine, SandboxFault, SandboxMissing
 from tests.grading.sandbox.conftest import SHORT, alive, tree
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[3]
 GRADER = """
 from course_lib.grading.sandbox.engine import Call, Engine, Job
@@ -86,7 +87,6 @@ WEAK = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("weak", WEAK)
 def test_a_leak_in_it_stops_the_run(monkeypatch, engine, weak):
     name, change, said = WEAK[weak]
@@ -146,7 +146,6 @@ def test_it_dies_with_the_grader(engine, tmp_path, how):
     assert alive(pids | tree(pid)) == set()
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(
     os.getuid() != 0, reason="needs root, to become somebody else; the other tests run as an ordinary user"
 )

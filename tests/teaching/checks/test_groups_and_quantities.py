@@ -79,12 +79,12 @@ def test_a_function_that_keeps_something_earns_no_group(unit):
     assert check("q99.share", forgets).score == 0
 
 
-def test_a_wrong_answer_may_be_right_in_a_whole_group_but_not_in_half_of_one():
+def test_a_wrong_answer_may_be_right_in_a_whole_group_but_not_in_most_of_one():
     assert faults(share()) == []
-    half = {"some": lambda n, m: n / m if m < 6 else 0}
-    assert any("within three tolerances" in fault for fault in faults(share(wrong=half, messages={"some": "No."})))
-    always = {"late": lambda n, m: n / m if m != 4 else 0}
-    assert any("within three tolerances" in fault for fault in faults(share(wrong=always, messages={"late": "No."})))
+    some = {"some": lambda n, m: n / m if m < 9 and m != 4 else 0}
+    assert any("is right on" in fault for fault in faults(share(wrong=some, messages={"some": "No."})))
+    late = {"late": lambda n, m: n / m if m != 4 else 0}
+    assert any("drawn inputs several cards" in fault for fault in faults(share(wrong=late, messages={"late": "No."})))
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_without_any_folder_events_stay_in_memory_and_one_line_says_so(learner, 
     Record.open().add("hint", "t1.a", {"n": 2})
     assert [e["payload"]["n"] for e in Record.open().events("t1.a")] == [1, 2]
     assert Record.open().where == "memory"
-    assert capsys.readouterr().out.count(record.NO_FOLDER) == 1
+    assert capsys.readouterr().out.count(record.say("no-folder")) == 1
 
 
 def test_nothing_is_recorded_or_said_while_a_notebook_is_built(learner, monkeypatch, capsys):
@@ -75,7 +75,7 @@ def test_a_damaged_record_is_set_aside_with_one_line(learner, capsys, content):
     aside = list((learner / ".course").glob("record.damaged-*.json"))
     assert [path.read_bytes() for path in aside] == [content]
     assert len(document(learner)["events"]) == 1
-    assert capsys.readouterr().out.splitlines() == [record.SET_ASIDE.format(file=aside[0].name)]
+    assert capsys.readouterr().out.splitlines() == [record.say("set-aside", file=aside[0].name)]
 
 
 def test_two_damaged_records_are_both_kept(learner):

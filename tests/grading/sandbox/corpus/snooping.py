@@ -25,8 +25,10 @@ def reached(family, kind, address):
 ATTACKS = {
     "the solution on the machine": _LOOK.format(
         look="""
+import sys
+roads = [prefix + "/" for prefix in (sys.prefix, sys.base_prefix)]  # folders on the way to Python are there, and empty
 for path in ("HOST", "HOST/solutions/u.py", "HOST/gradebook.db", "/var", "/root/.bashrc", "/home", "/etc/passwd"):
-    found = found or os.path.exists(path)
+    found = found or os.path.exists(path) and not any(road.startswith(path + "/") for road in roads)
 """
     ),
     "any file that is not Python's": _LOOK.format(

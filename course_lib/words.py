@@ -11,17 +11,19 @@ or a state changes the words, there is a message for each; code puts no sentence
 
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 
 class Words:
-    """The messages of one file. A key or a named value that is missing is a KeyError that names file and key."""
+    """The messages of one file, which is read when the first of them is wanted: FileNotFoundError where there is none.
+
+    A key or a named value that is missing is a KeyError that names file and key.
+    """
 
     def __init__(self, path: Path):
         self._path = path
-        self._tables = tomllib.loads(path.read_text(encoding="utf-8"))
 
     def __call__(self, *keys: str, **values) -> str:
         return self._filled(keys, self._find(keys), values)
@@ -30,13 +32,17 @@ class Words:
         """The messages of a table as they stand, by key."""
         return dict(self._find(keys))
 
-    def all(self, *keys: str) -> tuple[str, ...]:
-        """The messages of a list as they stand."""
-        return tuple(self._find(keys))
+    def all(self, *keys: str, **values) -> tuple[str, ...]:
+        """The messages of a list, each with those of the values that it names."""
+        return tuple(self._filled(keys, message, values) for message in self._find(keys))
 
     def rows(self, numbers: Mapping[str, str], **values) -> dict[str, str]:
         """The label of each key in the table `rows`, filled with `values` -> what stands beside it."""
         return {self("rows", key, **values): shown for key, shown in numbers.items()}
+
+    @cached_property
+    def _tables(self) -> dict[str, Any]:
+        return tomllib.loads(self._path.read_text(encoding="utf-8"))
 
     def _find(self, keys: tuple[str, ...]) -> Any:
         found = self._tables
@@ -55,5 +61,5 @@ class Words:
 
 @cache
 def words(module: str) -> Words:
-    """The messages beside a module, given its `__file__`. FileNotFoundError where there are none."""
+    """The messages beside a module, given its `__file__`."""
     return Words(Path(module).with_suffix(".toml"))

@@ -1,0 +1,150 @@
+"""The trials of a check find the slips that its inputs cannot notice, and right answers that its tolerance refuses."""
+
+import importlib.util
+import math
+
+import pytest
+
+from course_lib.teaching.checks.check import EXACT, Check, Close
+from tools import dress, mutants, trials
+
+MODULE = """
+from math import ceil
+
+
+def area(m, n):
+    return m * n
+
+
+def pages(tokens, page, spare):
+    return ceil(tokens / page) + spare
+
+
+def largest(values):
+    return max(values)
+
+
+def waits(n):
+    while n > 1:
+        n = n - 1
+    return n
+
+
+def never(n, wide=False):
+    return n * n * n if wide else n
+"""
+
+
+@pytest.fixture
+def reference(tmp_path):
+    path = tmp_path / "checks.py"
+    path.write_text(MODULE)
+    spec = importlib.util.spec_from_file_location("toy_references", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return lambda name: getattr(module, name)
+
+
+def a_check(reference, signature, public, generate, same=EXACT):
+    return Check(
+        id="q99.toy",
+        points=1,
+        signature=signature,
+        public=public,
+        generate=generate,
+        reference=reference(signature.partition("(")[0]),
+        same=same,
+    )
+
+
+def draw_pages(rng):
+    return rng.randrange(1, 999), rng.choice([8, 16]), rng.randrange(4)
+
+
+def names(check):
+    return [survivor.name for survivor in mutants.survivors(check)]
+
+
+def test_an_argument_that_public_inputs_never_vary_is_found(reference):
+    check = a_check(reference, "pages(tokens, page, spare)", [(5, 16, 1), (37, 16, 3), (32, 16, 2)], draw_pages)
+    assert names(check) == ["page frozen at 16"]
+    check = a_check(reference, "pages(tokens, page, spare)", [(5, 16, 1), (37, 16, 3), (32, 8, 0)], draw_pages)
+    assert names(check) == []
+
+
+def test_a_whole_quotient_tells_ceil_from_the_next_number(reference):
+    def never_whole(rng):
+        return 16 * rng.randrange(1, 99) + rng.randrange(1, 16), 16, rng.randrange(4)
+
+    public = [(5, 16, 1), (37, 8, 3), (40, 16, 0), (32, 16, 2)]
+    (survivor,) = mutants.survivors(a_check(reference, "pages(tokens, page, spare)", public[:3], draw_pages))
+    assert survivor.name == "pages: ceil(tokens / page) → int(tokens / page) + 1"
+    assert not survivor.public
+    assert survivor.hidden > 0
+    found = mutants.survivors(a_check(reference, "pages(tokens, page, spare)", public, never_whole))
+    assert ("pages: ceil(tokens / page) → int(tokens / page) + 1", True, 0) in [
+        (each.name, each.public, each.hidden) for each in found
+    ]
+
+
+def test_a_symmetric_reference_may_have_its_arguments_swapped(reference):
+    assert names(a_check(reference, "area(m, n)", [(3, 5), (4, 7)], lambda rng: (rng.random(), rng.random()))) == []
+
+
+def test_code_that_the_reference_never_reaches_is_not_tried(reference):
+    assert names(a_check(reference, "never(n)", [(3,), (5,)], lambda rng: (rng.randrange(2, 9),))) == []
+
+
+def test_one_element_hides_the_smallest_and_the_largest(reference):
+    check = a_check(reference, "largest(values)", [([3],)], lambda rng: ([rng.random(), rng.random()],))
+    assert "largest: max(values) → min(values)" in names(check)
+
+
+def test_a_mutant_that_never_ends_is_noticed(reference, monkeypatch):
+    monkeypatch.setattr(mutants, "SECONDS", 0.05)
+    check = a_check(reference, "waits(n)", [(3,), (7,)], lambda rng: (rng.randrange(2, 9),))
+    found = {mutant.name: mutant.run for mutant in mutants.mutants(check)}
+    assert not mutants._agrees(check, found["waits: n - 1 → n"], {"args": [3]}, 1)
+
+
+def softmax(scores, values):
+    weights = [math.exp(score) for score in scores]
+    return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+
+
+def draw_softmax(rng):
+    return [rng.uniform(-3, 3) for _ in range(5)], [rng.uniform(-1, 1) for _ in range(5)]
+
+
+@pytest.mark.parametrize(("same", "refused"), [(Close(rel=1e-9), True), (Close(rel=1e-4, abs=1e-5), False)])
+def test_a_tolerance_that_refuses_float32(same, refused):
+    check = Check(
+        id="q99.softmax",
+        points=1,
+        signature="softmax(scores, values)",
+        public=[([0.1, 0.7], [1.0, -1.0])],
+        generate=draw_softmax,
+        reference=softmax,
+        same=same,
+    )
+    assert bool(dress.faults(check)) == refused
+
+
+def test_single_precision_rounds_every_step():
+    small, one = dress.Single(2**-24), dress.Single(1.0)
+    assert one + small == 1
+    assert small + 1.0 == 1
+    assert float(one) + float(small) > 1
+    assert dress.Single(0.1) * 1.0 != 0.1
+
+
+def test_trials_are_kept_until_the_unit_changes(toy, monkeypatch):
+    from tools.source import load_checks
+
+    checks, done = load_checks(toy.unit, toy.root), []
+    monkeypatch.setattr(trials, "faults", lambda check: done.append(check.id) or [])
+    assert trials.tried(toy.unit, checks, toy.root) == trials.tried(toy.unit, checks, toy.root) == {"q99.twice": []}
+    assert done == ["q99.twice"]
+    toy.edit("checks.py", "return x * x", "return x * x * x")
+    trials.tried(toy.unit, checks, toy.root)
+    assert done == ["q99.twice", "q99.twice"]

@@ -1,0 +1,64 @@
+"""What every check is tried with: drawn inputs, mutants of its reference, a right answer in float32.
+
+The trials of a unit are kept, by the hash of all that decides them, in `.trials/`, which git ignores: a unit that did
+not change costs nothing.
+"""
+
+import hashlib
+import json
+import platform
+import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy
+
+from course_lib import atomic
+from course_lib.teaching.checks.check import Check, faults
+from tools import dress, mutants
+
+KEPT = ".trials"
+MUTANTS = "mutants.toml"
+LIBRARY = Path(__file__).parent.parent / "course_lib"
+CHECKS = "course_lib.teaching.checks"
+
+
+def tried(folder: Path, checks: Sequence[Check], root: Path) -> dict[str, list[str]]:
+    """Check id -> what is wrong with it, in sentences; from the trials that are kept, where nothing changed."""
+    kept, digest = root / KEPT / f"{folder.name}.json", _digest(folder)
+    if kept.exists() and (found := json.loads(kept.read_text(encoding="utf-8")))["digest"] == digest:
+        return found["faults"]
+    found = {check.id: [*faults(check), *dress.faults(check), *_survivors(check, folder)] for check in checks}
+    atomic.replace(kept, json.dumps({"digest": digest, "faults": found}))  # another process may read it now
+    return found
+
+
+def _survivors(check: Check, folder: Path) -> list[str]:
+    """Mutants that survive and are not in the unit's list with a reason, and those in it that no longer do."""
+    reasons: Mapping = {}
+    with suppress(OSError, tomllib.TOMLDecodeError):  # a list that cannot be read is reported where it stands
+        listed = tomllib.loads((folder / MUTANTS).read_text(encoding="utf-8"))
+        reasons = listed.get(check.id.partition(".")[2], {})
+    try:
+        found = {survivor.name: survivor for survivor in mutants.survivors(check)}
+    except ValueError as error:
+        return [str(error)]
+    said = [
+        f"check {check.id!r}: no {'drawn' if found[name].public else 'public'} input notices this slip: {name}"
+        for name in found.keys() - reasons.keys()
+    ]
+    stale = [f"check {check.id!r}: {MUTANTS} lists what inputs do notice: {name}" for name in reasons.keys() - found]
+    return sorted(said) + sorted(stale)
+
+
+def _digest(folder: Path) -> str:
+    """Of the unit's code, the trials' own, and the library as far as the unit's checks can see it."""
+    own = sorted([*folder.glob("*.py"), *folder.glob(MUTANTS)])
+    sees_all = any("course_lib" in path.read_text(encoding="utf-8").replace(CHECKS, "") for path in own)
+    library = LIBRARY if sees_all else LIBRARY / "teaching" / "checks"
+    files = [*own, *sorted(Path(__file__).parent.glob("*.py")), *sorted(library.rglob("*.py"))]
+    digest = hashlib.sha256(f"{platform.python_version()} {numpy.__version__}".encode())
+    for path in files + (sorted(library.rglob("*.toml")) if sees_all else []):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
