@@ -63,18 +63,23 @@ def measure(call: Callable[[], object], *, seconds: float, at_least: int = 5) ->
     loop = timeit.Timer(call, timer=clock)
     call()
     shortest = max(1000 * _cost(clock), seconds / 50)  # of a block
-    number, block = 1, loop.timeit(1)
-    while block < shortest:
-        number = max(2 * number, int(number * shortest / max(block, 1e-9)))
-        block = loop.timeit(number)
-    kept = [block / number]  # the block that was long enough is the first repeat
+    number, wanted, kept = 1, at_least, []
     latest = clock() + 3 * seconds  # a disturbed block may take many times as long as the one that was tried
     try:
-        for _ in range(max(at_least, round(seconds / block)) - 1):
-            kept.append(loop.timeit(number) / number)
-            if len(kept) >= at_least and clock() > latest:
+        while len(kept) < wanted:
+            block = loop.timeit(number)
+            if block < shortest and len(kept) < 2:  # the first may only have been disturbed
+                number = max(2 * number, int(number * shortest / max(block, 1e-9)))
+                kept = []
+                continue
+            kept.append(block / number)
+            if len(kept) < 3:
+                wanted = max(at_least, round(seconds / block))
+            elif len(kept) >= at_least and clock() > latest:
                 break
     except KeyboardInterrupt:
+        if not kept:
+            raise
         return Repeats(tuple(kept), interrupted=True)
     return Repeats(tuple(kept))
 

@@ -29,7 +29,7 @@ def test_a_call_of_known_cost():
     """A sleep is never shorter than asked for, so this holds on a busy machine too."""
     timed = timing.measure(lambda: time.sleep(0.01), seconds=0.05)
     assert len(timed.values) >= 5
-    assert all(0.01 <= s < 1 for s in timed.values)
+    assert 0.01 <= min(timed.values) < 1
 
 
 def test_short_calls_are_timed_in_blocks_and_reported_one_by_one():
@@ -44,7 +44,23 @@ def test_short_calls_are_timed_in_blocks_and_reported_one_by_one():
     assert timed.median < 0.001, "seconds of one call, not of a block"
 
 
+def test_one_long_first_block_does_not_decide_how_many_calls_a_block_holds():
+    """On a busy machine the very call that is tried may be held up; later blocks still hold enough calls."""
+    counted = 0
+
+    def call():
+        nonlocal counted
+        counted += 1
+        if counted == 2:  # the first one is not timed
+            time.sleep(0.05)
+
+    timed = timing.measure(call, seconds=0.1)
+    assert counted > 100 * len(timed.values)
+    assert max(timed.values) < 0.05
+
+
 def test_an_interrupt_keeps_the_repeats_taken_so_far():
+    """It asks for more repeats than it gets, however long each of them takes on a busy machine."""
     calls = 0
 
     def call():
@@ -54,7 +70,7 @@ def test_an_interrupt_keeps_the_repeats_taken_so_far():
             raise KeyboardInterrupt
         time.sleep(0.02)
 
-    timed = timing.measure(call, seconds=0.5)
+    timed = timing.measure(call, seconds=0.5, at_least=20)
     assert timed.interrupted
     assert 1 <= len(timed.values) < 6
 
