@@ -74,9 +74,9 @@ def _name(root: Path, path: Path) -> str | None:
 
 
 def _data(folder: Path) -> list[str]:
-    return sorted(
-        path.name for path in folder.iterdir() if path.is_file() and path.suffix not in (".py", ".toml", ".md")
-    )
+    """The names of a folder's data. Tables beside modules are none: those read them by name."""
+    other = (".py", ".md", ".toml") if (folder / "__init__.py").exists() else (".py", ".md")
+    return sorted(path.name for path in folder.iterdir() if path.is_file() and path.suffix not in other)
 
 
 def _path(root: Path, name: str) -> Path:

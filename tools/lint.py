@@ -13,6 +13,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from course_lib.teaching.cards.card_texts import Card, CardError, names, parse_card
 from course_lib.teaching.cards.verdict import RULINGS
 from course_lib.teaching.checks.check import Check
+from tools import mutants
 from tools.source import (
     EMPTY,
     NOTEBOOK_FILES,
@@ -131,19 +132,26 @@ def _front_matter_faults(page: Page, path: Path) -> Faults:
         for part in dotted.split("."):
             value = value.get(part) if isinstance(value, dict) else None
         if not fulfilled(value):
-            line = next((i for i, text in enumerate(lines, 1) if text.strip().startswith(f"{key}:")), 1)
-            yield line, f"front matter: {dotted} must be {what}, not {value!r}"
+            yield _line_of_key(key, lines), f"front matter: {dotted} must be {what}, not {value!r}"
+
+
+def _line_of_key(key: str, lines: Sequence[str]) -> int:
+    """Where a key of the front matter stands; the first line, where it is missing or written in another form."""
+    return next((i for i, text in enumerate(lines, 1) if text.strip().startswith(f"{key}:")), 1)
 
 
 def _part_faults(page: Page, path: Path, root: Path) -> Faults:
     """A part that the map of the course does not have: a slip of the pen would give it a new one."""
-    part = page.front.get("course", {}).get("part")
+    course = page.front.get("course")
+    part = course.get("part") if isinstance(course, dict) else None
     if part is None:
         return
     parts = [each for folder in units(root) for each in _planned(folder / "lesson.md")]
     if parts and part not in parts:
-        line = next(i for i, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if "part:" in text)
-        yield line, f"front matter: course.part is {part!r}, which the map lacks; its parts are {', '.join(parts)}"
+        yield (
+            _line_of_key("part", path.read_text(encoding="utf-8").splitlines()),
+            f"front matter: course.part is {part!r}, which the map lacks; its parts are {', '.join(parts)}",
+        )
 
 
 def _planned(lesson: Path) -> list[str]:
@@ -436,6 +444,9 @@ def _mutants_faults(path: Path, own: list[Check]) -> Faults:
     for name, reasons in listed.items():
         if name not in {check.id.partition(".")[2] for check in own}:
             yield lines.get((name,), 1), f"checks.py has no check {name!r}"
+        if not isinstance(reasons, dict):
+            yield lines.get((name,), 1), f"{name} must be a table of slips and reasons: [{name}]"
+            continue
         for edit, reason in reasons.items():
             if not (isinstance(reason, str) and reason.strip()):
                 yield lines.get((name, edit), 1), "say why no input can notice this slip"
@@ -468,4 +479,6 @@ def _check_faults(path: Path, own: list[Check], root: Path) -> Faults:
             code = getattr(function, "__code__", None)
             if code is None or Path(code.co_filename) != path:
                 yield line, f"check {check.id!r}: write {who} in checks.py, where the leak test finds it"
+        if check.unit is None and not mutants.source_of(check.reference):
+            yield line, f"check {check.id!r}: write the reference as `def` at the top of checks.py, for its mutants"
         yield from ((line, fault) for fault in found[check.id])

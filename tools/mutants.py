@@ -173,13 +173,19 @@ def _taken(reference, names, source) -> Callable:
 # ---------------------------------------------------------------- code
 
 
-def _edited(reference: FunctionType) -> Iterator[Mutant]:
-    """One mutant for each edit of the reference or of a function of its module that it calls."""
+def source_of(reference: Callable) -> dict[str, ast.FunctionDef]:
+    """The functions of the module of a reference, by name; none where it is no function at the top of one."""
     if not isinstance(reference, FunctionType):
-        return
+        return {}
     tree = ast.parse(Path(reference.__code__.co_filename).read_text(encoding="utf-8"))
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    if reference.__name__ not in functions:
+    return functions if reference.__name__ in functions else {}
+
+
+def _edited(reference: Callable) -> Iterator[Mutant]:
+    """One mutant for each edit of the reference or of a function of its module that it calls."""
+    functions = source_of(reference)
+    if not functions:
         return
     for name in _reached(reference.__name__, functions):
         for place, node in enumerate(ast.walk(functions[name])):

@@ -27,8 +27,9 @@ CHECKS = "course_lib.teaching.checks"
 def tried(folder: Path, checks: Sequence[Check], root: Path) -> dict[str, list[str]]:
     """Check id -> what is wrong with it, in sentences; from the trials that are kept, where nothing changed."""
     kept, digest = root / KEPT / f"{folder.name}.json", _digest(folder)
-    if kept.exists() and (found := json.loads(kept.read_text(encoding="utf-8")))["digest"] == digest:
-        return found["faults"]
+    with suppress(OSError, ValueError, LookupError):  # what cannot be read is tried again
+        if (before := json.loads(kept.read_text(encoding="utf-8")))["digest"] == digest:
+            return before["faults"]
     found = {check.id: [*faults(check), *dress.faults(check), *_survivors(check, folder)] for check in checks}
     atomic.replace(kept, json.dumps({"digest": digest, "faults": found}))  # another process may read it now
     return found
@@ -39,7 +40,8 @@ def _survivors(check: Check, folder: Path) -> list[str]:
     reasons: Mapping = {}
     with suppress(OSError, tomllib.TOMLDecodeError):  # a list that cannot be read is reported where it stands
         listed = tomllib.loads((folder / MUTANTS).read_text(encoding="utf-8"))
-        reasons = listed.get(check.id.partition(".")[2], {})
+        own = listed.get(check.id.partition(".")[2])
+        reasons = own if isinstance(own, dict) else {}
     try:
         found = {survivor.name: survivor for survivor in mutants.survivors(check)}
     except ValueError as error:

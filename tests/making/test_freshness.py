@@ -93,7 +93,7 @@ def test_what_the_kernel_read_is_kept_in_the_notebook(reading):
     kept = nbformat.read(reading.notebook, as_version=4).metadata.course.made_from
     assert {TABLE, "course_lib/accounting/hardware/devices.py", "course_lib/__init__.py"} <= kept.keys()
     assert (
-        not {"course_lib/accounting/economics.py", "course_lib/cli.py", TABLE.replace("hardware.toml", "")}
+        not {"course_lib/accounting/economics.py", "course_lib/cli.py", TABLE.replace("/hardware.toml", "")}
         & kept.keys()
     )
     assert kept[TABLE] == digest(ROOT / TABLE)
@@ -148,6 +148,14 @@ def test_one_more_recording_counts(library):
     (library / folder / "module.toml").write_text("")
     assert changed(library, lesson, before) == []
     (library / folder / "gpu.json").write_text("{}")
+    assert changed(library, lesson, before) == [folder]
+
+
+def test_one_more_table_of_published_figures_counts(library):
+    folder, lesson = "course_lib/experiments/published/figures", library / "lessons" / "q99_toy"
+    lesson.mkdir(parents=True)
+    before = made_from(library, lesson, [str(library / folder)])
+    (library / folder / "energy.toml").write_text("")
     assert changed(library, lesson, before) == [folder]
 
 

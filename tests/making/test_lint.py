@@ -194,6 +194,7 @@ BAD = {
         "'hnits' is no field of a number; 'hints'?",
     ),
     "claim with an open brace": ("cards.toml", '"{ratio:.1f}"', '"{ratio"', None, "braces cannot be filled"),
+    "correction with an open brace": ("cards.toml", "give or take nothing.", "{times", None, "braces cannot be filled"),
     "claim without a derivation": ("ledger.toml", "it-is-two", "it-is-too", None, "needs a line in ledger.toml"),
     "derivation of no claim": ("ledger.toml", "it-is-two", "it-is-too", 0, "no card of cards.toml is called"),
     "ruling that is none": ("ledger.toml", '"holds"', '"true"', 0, "a ruling is one of holds, holds-if, fails"),
@@ -206,6 +207,14 @@ BAD = {
         0,
         "its parts are Toys, Games",
     ),
+    "part in another form": (
+        "lesson.md",
+        "  minutes: 5",
+        '  "part": Tyos\n  planned: {Toys: [], Games: []}\n  minutes: 5',
+        None,
+        "its parts are Toys, Games",
+    ),
+    "course no table": ("lesson.md", "course:\n", "course: 5\nelse:\n", 3, "course.title must be"),
     "truths no Python": ("truths.py", "    return 2.0", "    return 2.0)", 0, "SyntaxError"),
     "checks no Python": ("checks.py", "    return x * x", "    return x *", 0, "SyntaxError"),
     "checks cannot run": (
@@ -222,6 +231,7 @@ BAD = {
         None,
         "write the reference in checks.py",
     ),
+    "reference without a name": ("checks.py", "reference=_twice", "reference=lambda x: 2 * x", None, "as `def`"),
     "check of another unit": ("checks.py", 'id="q99.twice"', 'id="q98.twice"', -1, "the unit's prefix"),
     "wrong answer often right": ("checks.py", "rng.randint(3, 99)", "rng.choice([2, 2, 4])", None, "is right on"),
     "words no TOML": ("checks.toml", '"You squared it."', "You squared it.", 0, "no valid TOML"),
@@ -250,6 +260,9 @@ ELSEWHERE = {  # problems that stand in another place than the replaced text
     "card without claim": ("cards.toml", 7),
     "claim without a derivation": ("cards.toml", 7),
     "claim names no number": ("cards.toml", 7),
+    "correction with an open brace": ("cards.toml", 7),
+    "part in another form": ("lesson.md", 1),
+    "reference without a name": ("checks.py", 13),
     "number that no text names": ("cards.toml", 7),
     "claim with an open brace": ("cards.toml", 7),
     "truth wants a name": ("cards.toml", 1),
@@ -277,6 +290,11 @@ def test_slips_that_nobody_can_make_need_their_reason_and_may_not_be_stale(toy):
         ("mutants.toml", 4, "checks.py has no check 'thrice'"),
         ("mutants.toml", 5, "say why no input can notice this slip"),
     ]
+
+
+def test_slips_in_no_table(toy):
+    (toy.unit / "mutants.toml").write_text('twice = "No input can."\n')
+    assert problems(toy) == [("mutants.toml", 1, "twice must be a table of slips and reasons: [twice]")]
 
 
 def test_a_check_that_no_cell_grades(toy):

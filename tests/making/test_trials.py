@@ -145,6 +145,9 @@ def test_trials_are_kept_until_the_unit_changes(toy, monkeypatch):
     monkeypatch.setattr(trials, "faults", lambda check: done.append(check.id) or [])
     assert trials.tried(toy.unit, checks, toy.root) == trials.tried(toy.unit, checks, toy.root) == {"q99.twice": []}
     assert done == ["q99.twice"]
+    (toy.root / trials.KEPT / "q99_toy.json").write_text("{")
+    assert trials.tried(toy.unit, checks, toy.root) == {"q99.twice": []}
+    assert done == ["q99.twice"] * 2
     toy.edit("checks.py", "return x * x", "return x * x * x")
     trials.tried(toy.unit, checks, toy.root)
-    assert done == ["q99.twice", "q99.twice"]
+    assert done == ["q99.twice"] * 3

@@ -202,7 +202,8 @@ def _choice(id: str, table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _claim(id: str, table: Mapping[str, Any]) -> dict[str, Any]:
     because, evidence = _field(id, table, "because", str, ""), _field(id, table, "evidence", dict, {})
-    for text in (because, *evidence.values()):
+    corrected = _field(id, table, "corrected", str)
+    for text in (because, corrected, *evidence.values()):
         try:
             names(text)
         except (TypeError, ValueError):
@@ -210,7 +211,7 @@ def _claim(id: str, table: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "prompt": _field(id, table, "claim", str),
         "source": _field(id, table, "source", str, ""),
-        "corrected": _field(id, table, "corrected", str),
+        "corrected": corrected,
         "because": because,
         "evidence": evidence,
         "choices": tuple(Choice(key, text) for key, text in say.table("rulings").items()),

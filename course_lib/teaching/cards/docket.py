@@ -78,13 +78,12 @@ def _decide(claim: Card, link: str) -> tuple[str, str]:
     """The ruling of a claim in words, and its row, with a link to where it is decided."""
     try:
         verdict = answers.answer(claim).verdict
-    except Exception as error:  # whatever a claim's code raises concerns its own row only
-        ruling = say("on-docket", "undecided")
-        return ruling, _row(claim, link, ruling, [f"{type(error).__name__}: {error}"], "")
-    computed = [f"{label}: {value}" for label, value in answer_html.evidence(claim, verdict)]
-    lines = [*filter(None, [answer_html.because(claim, verdict)]), *computed]
-    ruling = say("on-docket", verdict.ruling)
-    return ruling, _row(claim, link, ruling, lines, answer_html.corrected(claim, verdict))
+        computed = [f"{label}: {value}" for label, value in answer_html.evidence(claim, verdict)]
+        lines = [*filter(None, [answer_html.because(claim, verdict)]), *computed]
+        ruling, true = say("on-docket", verdict.ruling), answer_html.corrected(claim, verdict)
+    except Exception as error:  # whatever a claim's code raises, or its texts lack, concerns its own row only
+        ruling, lines, true = say("on-docket", "undecided"), [f"{type(error).__name__}: {error}"], ""
+    return ruling, _row(claim, link, ruling, lines, true)
 
 
 def _row(claim: Card, link: str, ruling: str, lines: list[str], true: str) -> str:

@@ -1,9 +1,11 @@
 """The docket: one row per claim, whatever a claim's code does."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 from course_lib import card, units, verdicts
-from course_lib.teaching.cards import answers
+from course_lib.teaching.cards import answers, docket
+from course_lib.teaching.cards.card_texts import read_card
 
 
 class Rows(HTMLParser):
@@ -62,6 +64,15 @@ def test_a_claim_whose_code_fails_has_no_ruling_and_spoils_no_other(toys, monkey
     monkeypatch.setattr(answers, "answer", fail)
     _, first, second = Rows(verdicts("t1").html).rows
     assert [texts for _, texts in first][1:] == [["not decided"], ["RuntimeError: a < b"], []]
+    assert second[1][1] == ["✓ holds"]
+
+
+def test_a_text_that_names_no_number_spoils_no_other_claim(toys, monkeypatch):
+    monkeypatch.setattr(
+        docket, "read_card", lambda id: replace(read_card(id), corrected="{gone}" if "-01" in id else "")
+    )
+    _, first, second = Rows(verdicts("t1").html).rows
+    assert [texts for _, texts in first][1:] == [["not decided"], ["KeyError: 'gone'"], []]
     assert second[1][1] == ["✓ holds"]
 
 
