@@ -71,12 +71,14 @@ def test_the_reference_passes(a_check):
 @pytest.mark.parametrize("dress", ["numpy", "torch"])
 @pytest.mark.parametrize("a_check", [each for each in CHECKS if each.unit is None], ids=lambda a_check: a_check.id)
 def test_a_right_answer_in_arrays_passes(a_check, dress):
-    """Every list of numbers of the answer, however deep it stands, as an array in the dress."""
+    """Every number of the answer and every list of them, however deep it stands, in the dress."""
     torch = pytest.importorskip("torch") if dress == "torch" else None
 
     def dressed(value):
         if isinstance(value, dict):
             return {key: dressed(each) for key, each in value.items()}
+        if type(value) in (int, float):
+            return torch.tensor(value, dtype=torch.float64) if torch else numpy.float64(value)
         if not isinstance(value, list):
             return value
         if value and all(type(each) in (int, float) for each in value):
