@@ -143,11 +143,20 @@ def place_by_level(*, flops, bytes, device, dtype) -> LevelPlace:
     )
 
 
-def predict_seconds(ops, *, device) -> float:
-    """Seconds for `ops` (one `Op` or an iterable): Σ calls · call_overhead + max(flops/peak, bytes/bandwidth).
+LAUNCHES = {"in turn": lambda launching, running: launching + running, "ahead": max}
+"""How the starting of calls and their running go together: one after the other, or side by side."""
 
-    The ops run one after another, without overlap. `device.call_overhead` is 0 where it is not known, which then
-    predicts too little for many small calls.
+
+def predict_seconds(ops, *, device, launches: str | None = None) -> float:
+    """Seconds for `ops` (one `Op` or an iterable), which run one after another: each takes the larger of flops/peak and
+    bytes/bandwidth, and each of its calls costs `device.call_overhead` to start.
+
+    launches: "in turn" adds Σ starts and Σ running times: a processor that starts a call runs it before the next.
+    "ahead" takes the larger of the two sums: the host of a GPU queues calls while earlier ones run, so that starting
+    costs nothing while the GPU has work, and decides where it has none. None takes what the kind of `device` does.
+    Waiting for a result after each call (`.item()`, `synchronize()`) makes it "in turn" on a GPU too.
+    `device.call_overhead` is 0 where it is not known, as of all data sheets; small calls then take too little.
+    "ahead" is the least that a queue needs: a stretch of small calls behind a long one may end later than the sum says.
     """
     device = hardware.resolve(device)
     listed = (ops,) if isinstance(ops, Op) else tuple(ops) if isinstance(ops, (list, tuple, Iterator)) else None
@@ -155,12 +164,12 @@ def predict_seconds(ops, *, device) -> float:
         raise ValueError(
             f"ops={units.shortly(ops)} must be a roofline.Op or a list of them, such as [roofline.matmul(64, 64, 64)]."
         )
-    return float(
-        sum(
-            op.calls * device.call_overhead + max(op.flops / device.peak(op.dtype), op.bytes / device.memory_bandwidth)
-            for op in listed
-        )
-    )
+    if launches is None:
+        launches = "in turn" if device.kind == "cpu" else "ahead"
+    units.choice(launches, "launches", LAUNCHES)
+    starting = sum(op.calls for op in listed) * device.call_overhead
+    running = sum(max(op.flops / device.peak(op.dtype), op.bytes / device.memory_bandwidth) for op in listed)
+    return float(LAUNCHES[launches](starting, running))
 
 
 def matmul(m, k, n, dtype="fp32", batch=1, name: str | None = None) -> Op:

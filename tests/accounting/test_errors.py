@@ -59,6 +59,7 @@ def small(**changes):
         (lambda: roofline.Op("x", flops=1, bytes=1, calls=0), ["calls=0"]),
         (lambda: roofline.predict_seconds(3, device=H100), ["ops=3", "roofline.Op"]),
         (lambda: roofline.predict_seconds([3], device=H100), ["3", "roofline.Op"]),
+        (lambda: roofline.predict_seconds([], device=H100, launches="async"), ["launches", "'async'", "ahead"]),
         (lambda: roofline.matmul(0, 1, 1), ["m=0"]),
         (lambda: roofline.elementwise(10, reads=0, writes=0), ["bytes=0"]),
         # flops

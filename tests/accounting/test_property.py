@@ -153,16 +153,38 @@ def test_t26_a_step_takes_between_the_larger_time_and_the_sum(op, device):
     assert max(compute, traffic) <= seconds <= compute + traffic <= 2 * seconds
 
 
-@given(st.lists(ops, max_size=5), devices)
-def test_predicted_seconds_add_up(several, device):
-    expected = sum(
-        op.calls * device.call_overhead
-        + roofline.place(flops=op.flops, bytes=op.bytes, device=device, dtype=op.dtype).seconds
-        for op in several
-    )
-    assert roofline.predict_seconds(iter(several), device=device) == pytest.approx(expected)
+def _one_by_one(several, device, launches):
+    """Starts and running times through a queue, call by call: when is the last one done?"""
+    host = done = 0.0
     for op in several:
-        assert roofline.predict_seconds(op, device=device) == roofline.predict_seconds([op], device=device)
+        seconds = roofline.place(flops=op.flops, bytes=op.bytes, device=device, dtype=op.dtype).seconds
+        for _ in range(op.calls):
+            host = (done if launches == "in turn" else host) + device.call_overhead
+            done = max(host, done) + seconds / op.calls
+    return done
+
+
+@given(st.lists(ops, max_size=5), devices, st.sampled_from(["in turn", "ahead"]))
+def test_predicted_seconds_are_those_of_a_queue(several, device, launches):
+    several = [replace(op, calls=1 + op.calls % 20) for op in several]
+    predicted = roofline.predict_seconds(iter(several), device=device, launches=launches)
+    queue, slack = _one_by_one(several, device, launches), 1 + 1e-9
+    if launches == "in turn":
+        assert predicted == pytest.approx(queue)
+    else:
+        in_turn = roofline.predict_seconds(several, device=device, launches="in turn")
+        assert predicted <= queue * slack, "the least that a queue needs"
+        assert queue <= in_turn * slack
+        assert in_turn <= 2 * predicted * slack
+    kind = {"in turn": "cpu", "ahead": "gpu"}[launches]
+    assert roofline.predict_seconds(several, device=replace(device, kind=kind)) == predicted
+
+
+def test_a_queue_hides_the_launches_of_long_kernels_and_the_kernels_of_short_ones():
+    gpu = replace(hardware.load("h100-sxm"), call_overhead=5e-6)
+    long, short = roofline.matmul(8192, 8192, 8192, "bf16"), roofline.elementwise(16, reads=2)
+    assert roofline.predict_seconds([long] * 10, device=gpu) == 10 * long.on(gpu).seconds
+    assert roofline.predict_seconds([short] * 10, device=gpu) == pytest.approx(50e-6)
 
 
 @given(ops, devices, st.floats(1, 100))

@@ -90,6 +90,24 @@ def test_fitted_links_are_within_a_seventh_in_the_middle():
     assert {f.id.removesuffix("-fitted") for f in fitted} <= bounds, "what is fitted has a bound too"
 
 
+@pytest.mark.parametrize(
+    ("name", "graph", "small", "small_graph"),
+    [
+        ("b200-8b-fwd-eager-launched", 155.8, 8.1, 1.9),
+        ("b200-8b-fwdbwd-eager-launched", 629.2, 48.8, 8.1),
+    ],
+)
+def test_launches_hide_behind_kernels(name, graph, small, small_graph):
+    """Published milliseconds: twice the layers have twice the launches. Added to the kernels they would be over by a
+    tenth and more; behind them they are not seen."""
+    figure = published.get(name)
+    measured = figure.published * 1e3
+    assert figure.prediction * 1e3 == pytest.approx(max(graph, 2 * small), rel=1e-6)
+    assert measured < graph, "eager is not even slower than the graph"
+    added = graph + 2 * (small - small_graph)
+    assert added / measured > 1.1 > figure.prediction * 1e3 / measured
+
+
 @pytest.mark.parametrize("figure", having("fits"))
 def test_what_fits_is_told(figure):
     assert figure.prediction is figure.published

@@ -61,13 +61,12 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 
 def _expected(device: hardware.Device, op: roofline.Op, launch: bool, run: bool) -> float | None:
-    """Seconds of a call: a processor does one after the other, a GPU runs a call while the host launches the next."""
-    running = op.bytes / device.memory_bandwidth
-    if device.kind == "cpu":
-        return device.call_overhead + running
-    if launch and not device.call_overhead:
+    """Seconds of a call in a long row of them, or of its launch or its run alone."""
+    if launch and device.kind == "gpu" and not device.call_overhead:
         return None  # no data sheet states what a launch costs
-    return max(device.call_overhead * launch, running * run)
+    if not run:
+        return device.call_overhead
+    return roofline.predict_seconds(op, device=device) if launch else op.on(device).seconds
 
 
 def _apart(bench, elements: int, seconds: float) -> tuple[list[float], list[float]]:

@@ -96,6 +96,17 @@ def pass_time(figure, model, work, **shape) -> float:
     return roofline.place(flops=_work(work, model, **shape), bytes=_weights(model, figure.dtype), **roof).seconds
 
 
+def launched_pass(figure, model, replayed, small, small_pass) -> float:
+    """Seconds of a pass that the host launches call by call: its time where a recorded graph starts all of them, or its
+    launches, if these take longer. What a layer's launches take comes from an eager pass of a smaller model of the same
+    kind, in which they decide.
+    """
+    launching = small_pass * model_of(model).layers / model_of(small).layers
+    host = replace(figure.hardware, call_overhead=launching)
+    kernels = roofline.Op("kernels", 0, round(replayed * host.memory_bandwidth), figure.dtype)
+    return roofline.predict_seconds(kernels, device=host)
+
+
 def eager_rate(figure, model, batch) -> float:
     """Images a second where each call of an eager framework runs under the roof, one after another."""
     calls = operations.forward(model_of(model), batch, dtype=figure.dtype)

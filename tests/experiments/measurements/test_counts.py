@@ -130,7 +130,7 @@ def test_a_data_sheet_says_nothing_about_small_calls():
     assert predicted["one large GEMM"] == pytest.approx(2 * 4096**3 / GPU.peak("bf16"))
     measured = replace(GPU, call_overhead=5e-6)
     tiny = next(case for case in cases("same_flops", measured) if case.name == "tiny GEMMs")
-    assert tiny.predict(measured) > tiny.calls * 5e-6
+    assert tiny.predict(measured) >= tiny.calls * 5e-6
 
 
 def test_random_data_is_not_zero_and_leaves_the_learners_generator_alone():
