@@ -112,7 +112,7 @@ def hierarchical_all_reduce(
     8 ranks are 50e9). nbytes: the buffer on each rank.
 
     overlap=False: one phase after the other, an estimate: measured runs are slower (no link reaches its rate) and
-    faster (phases overlap). overlap=True: the buffer flows through all phases in small pieces, and whatever takes
+    faster (phases may overlap). overlap=True: the buffer flows through all phases in small pieces, and whatever takes
     longest alone (links in the node, network, chain of latencies) takes the time: no run of this algorithm is faster.
     """
     N, g = _sizes(nbytes, ranks_per_node, "ranks_per_node", ("g", "ranks in a node"))
