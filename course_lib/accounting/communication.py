@@ -206,6 +206,10 @@ def fit(points, *, ranks, bandwidth, algorithm="ring", source=()) -> Fit:
     for themselves. It says where the measured times bend, not which protocol ran: that is told by the log of a run
     (NCCL_DEBUG=INFO). One point alone is all bandwidth.
     """
+    try:
+        points = [(size, seconds) for size, seconds in points]
+    except (TypeError, ValueError):
+        raise ValueError(f"points={units.shortly(points)} must be pairs (nbytes, seconds).") from None
     points = tuple(sorted((units.count(size, "nbytes"), units.number(seconds, "seconds")) for size, seconds in points))
     if units.count(ranks, "ranks") < 2 or not all(seconds for _, seconds in points or [(0, 0)]):
         raise ValueError(f"points={units.shortly(points)}, ranks={ranks!r}: times above 0, of two ranks at least.")

@@ -247,6 +247,7 @@ def test_a_fit_to_one_point_is_all_bandwidth_and_never_above_the_link():
     ("call", "says"),
     [
         (lambda: communication.fit([], ranks=8, bandwidth=450e9), ["points=()", "times above 0"]),
+        (lambda: communication.fit([1e9, 1], ranks=8, bandwidth=450e9), ["points=[1", "pairs (nbytes, seconds)"]),
         (lambda: communication.fit([(1e9, 0)], ranks=8, bandwidth=450e9), ["times above 0"]),
         (lambda: communication.fit([(1e9, 1)], ranks=1, bandwidth=450e9), ["ranks=1", "two ranks at least"]),
         (lambda: communication.fit([(1e9, 1)], ranks=8, bandwidth=450), ["bandwidth=450", "looks like GB/s"]),
