@@ -27,7 +27,7 @@ def names(unit: str | None = None, kind: str | None = None) -> tuple[str, ...]:
     """
     if unit is not None:
         served = {prefix for figure in figures().values() for prefix in figure.units}
-        unit = choice(units.prefix(unit), "unit", sorted(served | set(map(units.prefix, units.names()))))
+        unit = choice(units.prefix(str(unit)), "unit", sorted(served | set(map(units.prefix, units.names()))))
     if kind is not None:
         choice(kind, "kind", kinds())
     return tuple(id for id, of in figures().items() if unit in (None, *of.units) and kind in (None, of.kind))

@@ -90,6 +90,8 @@ class Figure(_Cells):
     @property
     def hardware(self) -> hardware.Device:
         """The device that it was measured on. ValueError where the figure belongs to none."""
+        if not self.device:
+            raise ValueError(f"{self.id!r} was measured on no device.")
         return hardware.load(self.device)
 
     @property

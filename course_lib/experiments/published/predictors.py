@@ -205,11 +205,14 @@ def training_fits(figure, model, batch, seq) -> bool:
     return int(peak) <= figure.hardware.memory_capacity
 
 
-def bus_bandwidth(figure, nbytes, op="all_reduce", sweep=None, **group) -> float:
+def bus_bandwidth(figure, nbytes, op="all_reduce", link=None, sweep=None, **group) -> float:
     """B/s of a collective as NCCL's tests count: what a rank of a ring would send, over the time that it takes.
 
-    sweep: a published one, to which latency and bandwidth are fitted.
+    link: that of the device, at its data sheet's rate. sweep: a published one, to which latency and bandwidth are
+    fitted.
     """
+    if link:
+        group["bandwidth"] = figure.hardware.link(link)
     if sweep:
         fit = communication.fitted(sweep)
         group = {"ranks": fit.ranks, "algorithm": fit.algorithm} | group | fit.link(nbytes)
