@@ -245,11 +245,14 @@ def fits() -> tuple[str, ...]:
 
 
 @cache
-def fitted(name: str) -> Fit:
-    """The Fit of all rows of a published sweep, such as "h200-8-nvls"; an unknown name is a ValueError."""
+def fitted(name: str, without: int | None = None) -> Fit:
+    """The Fit of the rows of a published sweep, such as "h200-8-nvls"; an unknown name is a ValueError.
+
+    without: a size in bytes whose row is left out, so that it can be predicted.
+    """
     sweep = catalogue.read("communication.toml")["sweep"][units.choice(name, "name", fits())]
     n, link = sweep["ranks"], hardware.load(sweep["device"]).link(sweep["link"])
-    points = [(size, size * 2 * (n - 1) / n / rate) for size, rate in sweep["bus_bandwidth"]]
+    points = [(size, size * 2 * (n - 1) / n / rate) for size, rate in sweep["bus_bandwidth"] if size != without]
     return fit(points, ranks=n, bandwidth=link, algorithm=sweep["algorithm"], source=sweep["source"])
 
 

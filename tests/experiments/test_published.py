@@ -112,14 +112,14 @@ def test_launches_hide_behind_kernels(name, graph, small, small_graph):
     assert added / measured > 1.1 > figure.prediction * 1e3 / measured
 
 
-def test_a_fit_to_the_sweep_that_has_the_figure_is_called_so():
+def test_a_fit_to_the_other_rows_is_called_so():
     for figure in ALL:
         if sweep := figure.predict.get("sweep"):
-            points = dict(communication.fitted(sweep).points)
-            ranks, nbytes = communication.fitted(sweep).ranks, figure.predict["nbytes"]
+            fit, nbytes = communication.fitted(sweep), figure.predict["nbytes"]
+            ranks, points = fit.ranks, dict(fit.points)
             row = nbytes * 2 * (ranks - 1) / ranks / points[nbytes] if nbytes in points else None
             same = {"op", "ranks"}.isdisjoint(figure.predict) and row == pytest.approx(figure.value, rel=1e-6)
-            assert ("fitted to the sweep that the figure is part of" in figure.note) == same, figure.id
+            assert ("fitted to the other rows of its sweep" in figure.note) == same, figure.id
 
 
 @pytest.mark.parametrize("figure", having("fits"))

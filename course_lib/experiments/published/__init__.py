@@ -10,7 +10,6 @@ library alone.
 
 from course_lib import units
 from course_lib.accounting.units import choice
-from course_lib.experiments.published import predictors
 from course_lib.experiments.published.ledger import Figure, Source, Table, figures
 
 __all__ = ["Figure", "Source", "Table", "beside", "get", "kinds", "model", "names", "table"]
@@ -45,6 +44,8 @@ def table(unit: str | None = None, kind: str | None = None) -> Table:
 
 def model(name: str):
     """A model that a figure names: of this ledger, else of `models`."""
+    from course_lib.experiments.published import predictors
+
     return predictors.model_of(name)
 
 
