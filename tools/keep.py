@@ -1,0 +1,113 @@
+"""Measured outputs that are kept: where the machine was too busy to judge what was measured, a notebook shows the
+measurements of an earlier build.
+
+A cell is *measured* if it is tagged `nbval-ignore-output`, calls `judge`, or shows what such a cell gave a name; not
+if it is tagged `nbval-check-output`, and so the same everywhere.
+"""
+
+import ast
+import dis
+from dataclasses import dataclass
+from types import CodeType
+
+import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
+
+RUNS = 3
+"""How often a notebook is executed until every judge says that its claim holds on a quiet machine."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a cell reads that others gave a name, what it names, and what it changes in place."""
+
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
+    changes: frozenset[str] = frozenset()
+    judges: bool = False
+
+
+def measured(nb: nbformat.NotebookNode) -> list[int]:
+    """The index of each measured cell: a table, its plot and its judge among them."""
+    live, found = set(), []
+    for index, cell, names in _code(nb):
+        tags = cell.metadata.get("tags", [])
+        reads = bool(names.reads & live) and "nbval-check-output" not in tags
+        if reads or names.judges or "nbval-ignore-output" in tags:
+            found.append(index)
+            live |= names.writes | names.changes
+        else:
+            live -= names.writes
+    return found
+
+
+def kept(new: nbformat.NotebookNode, stored: nbformat.NotebookNode | None) -> nbformat.NotebookNode | None:
+    """A copy of `new` with all measured outputs of `stored`, and their date; None where it has none that a quiet
+    machine made, or where a measured cell, or one that it builds upon, was another one.
+    """
+    date = stored.metadata.get("course", {}).get("measured") if stored else None
+    if not date or _sources(new) != _sources(stored):
+        return None
+    new = nbformat.from_dict(new)
+    for index, before in zip(measured(new), measured(stored), strict=True):
+        new.cells[index].outputs = stored.cells[before].outputs
+    new.metadata.course.measured = date
+    return new
+
+
+def _sources(nb: nbformat.NotebookNode) -> list[tuple[bool, str]]:
+    """The measured cells and those before them that made what they read: whether measured, and the source."""
+    shown, wanted, found = set(measured(nb)), set(), []
+    for index, cell, names in reversed(_code(nb)):
+        if index in shown or wanted & (names.writes | names.changes):
+            found.append((index in shown, cell.source))
+            wanted = wanted - names.writes | names.reads
+    return found
+
+
+def _code(nb: nbformat.NotebookNode) -> list[tuple[int, nbformat.NotebookNode, Names]]:
+    cells = [(index, cell) for index, cell in enumerate(nb.cells) if cell.cell_type == "code"]
+    return [(index, cell, names(cell.source)) for index, cell in cells]
+
+
+def names(source: str) -> Names:
+    """The names of a cell; imported ones are left out, because a module is measured nowhere."""
+    try:
+        tree = ast.parse(TransformerManager().transform_cell(source))
+    except SyntaxError:  # a cell that shows one on purpose
+        return Names()
+    nodes, reads, writes = list(ast.walk(tree)), set(), set()
+    code = compile(tree, "cell", "exec")
+    for step in dis.get_instructions(code):
+        if step.opname == "STORE_NAME":
+            writes.add(step.argval)
+        elif step.opname == "LOAD_NAME" and step.argval not in writes:
+            reads.add(step.argval)
+    reads |= _globals(code) - writes
+    changes = {_root(target) for node in nodes for target in _changed(node)}
+    imports = (node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+    modules = {(alias.asname or alias.name).partition(".")[0] for node in imports for alias in node.names}
+    judges = any(isinstance(node, ast.Attribute) and node.attr == "judge" for node in nodes)
+    return Names(*(frozenset(each - modules) for each in (reads, writes, changes)), judges)
+
+
+def _globals(code: CodeType) -> set[str]:
+    """The globals that the functions of a cell read."""
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    own = {step.argval for each in inner for step in dis.get_instructions(each) if step.opname == "LOAD_GLOBAL"}
+    return own.union(*map(_globals, inner))
+
+
+def _changed(node: ast.AST) -> list[ast.AST]:
+    """What a statement changes in place: `x` of `x[0] = 1`, of `x.y = 1`, and of `x.append(1)` on a line of its own."""
+    if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
+        return [node.value]
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        return [node.value.func.value]
+    return []
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
