@@ -347,14 +347,14 @@ def execute(nb: nbformat.NotebookNode, root: Path, unit: str) -> nbformat.Notebo
         runs.append(_run(nb, root, unit))
         if not runs[-1].doubts:
             return runs[-1].notebook
-    whole = [run.notebook for run in runs if run.notebook]
-    if not whole:  # a claim that always fails on a quiet machine is false there
-        raise BuildError(runs[-1].doubts[-1])
-    made = keep.kept(whole[-1], _stored(root, unit))
+    whole = [run for run in runs if run.notebook]
+    if not whole:  # what fails each time on a quiet machine is not noise
+        raise BuildError(runs[-1].doubts[0])
+    made = keep.kept(whole[-1].notebook, _stored(root, unit))
     if made is None:
-        raise BuildError(f"{runs[-1].doubts[0]}, and no measured outputs are there to keep; build on a quiet machine")
-    prefix, date = unit.partition("_")[0], made.metadata.course.measured
-    print(f"{prefix}: the machine was busy; the measured outputs of {date} stay", file=sys.stderr)
+        raise BuildError(f"{whole[-1].doubts[0]}; there are no measured outputs to keep, so build on a quiet machine")
+    prefix, day = unit.partition("_")[0], made.metadata.course.measured
+    print(f"{prefix}: the machine was busy; the measured outputs of {day} stay", file=sys.stderr)
     return made
 
 

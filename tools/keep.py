@@ -7,7 +7,7 @@ if it is tagged `nbval-check-output`, and so the same everywhere.
 
 import ast
 import dis
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
 
 import nbformat
@@ -17,13 +17,18 @@ RUNS = 3
 """How often a notebook is executed until every judge says that its claim holds on a quiet machine."""
 
 
+CHANGES = {"add", "append", "extend", "insert", "update"}
+"""Methods that change their object."""
+
+
 @dataclass(frozen=True)
 class Names:
-    """What a cell reads that others gave a name, what it names, and what it changes in place."""
+    """What a cell reads that others gave a name, what it names or changes in place, what it imports; does it judge?"""
 
     reads: frozenset[str] = frozenset()
     writes: frozenset[str] = frozenset()
     changes: frozenset[str] = frozenset()
+    imports: frozenset[str] = frozenset()
     judges: bool = False
 
 
@@ -67,28 +72,38 @@ def _sources(nb: nbformat.NotebookNode) -> list[tuple[bool, str]]:
 
 def _code(nb: nbformat.NotebookNode) -> list[tuple[int, nbformat.NotebookNode, Names]]:
     cells = [(index, cell) for index, cell in enumerate(nb.cells) if cell.cell_type == "code"]
-    return [(index, cell, names(cell.source)) for index, cell in cells]
+    named = [names(cell.source) for _, cell in cells]
+    modules = frozenset().union(*(each.imports for each in named))  # torch.add(…) changes no torch
+    return [
+        (index, cell, replace(each, changes=each.changes - modules))
+        for (index, cell), each in zip(cells, named, strict=True)
+    ]
 
 
 def names(source: str) -> Names:
-    """The names of a cell; imported ones are left out, because a module is measured nowhere."""
+    """The names of a cell; what it imports is not among what it names, because no import measures."""
     try:
         tree = ast.parse(TransformerManager().transform_cell(source))
     except SyntaxError:  # a cell that shows one on purpose
         return Names()
-    nodes, reads, writes = list(ast.walk(tree)), set(), set()
+    reads, writes, changes, imports, judges = set(), set(), set(), set(), False
     code = compile(tree, "cell", "exec")
     for step in dis.get_instructions(code):
         if step.opname == "STORE_NAME":
             writes.add(step.argval)
         elif step.opname == "LOAD_NAME" and step.argval not in writes:
             reads.add(step.argval)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            imports |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.Attribute) and node.attr == "judge":
+            judges = True
+        elif isinstance(node, ast.Attribute) and node.attr in CHANGES:
+            changes.add(_root(node.value))
+        elif isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
+            changes.add(_root(node.value))
     reads |= _globals(code) - writes
-    changes = {_root(target) for node in nodes for target in _changed(node)}
-    imports = (node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
-    modules = {(alias.asname or alias.name).partition(".")[0] for node in imports for alias in node.names}
-    judges = any(isinstance(node, ast.Attribute) and node.attr == "judge" for node in nodes)
-    return Names(*(frozenset(each - modules) for each in (reads, writes, changes)), judges)
+    return Names(*map(frozenset, (reads, writes - imports, changes, imports)), judges)
 
 
 def _globals(code: CodeType) -> set[str]:
@@ -98,16 +113,8 @@ def _globals(code: CodeType) -> set[str]:
     return own.union(*map(_globals, inner))
 
 
-def _changed(node: ast.AST) -> list[ast.AST]:
-    """What a statement changes in place: `x` of `x[0] = 1`, of `x.y = 1`, and of `x.append(1)` on a line of its own."""
-    if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
-        return [node.value]
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
-        return [node.value.func.value]
-    return []
-
-
 def _root(node: ast.AST) -> str:
+    """`x` of `x.y[0].z`."""
     while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""

@@ -123,7 +123,7 @@ def asked(nb: nbformat.NotebookNode) -> dict[int, tuple[str, list[str]]]:
 
 
 def values(nb: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> dict[str, dict[str, str]] | None:
-    """Code cell -> field -> text, for all that a lesson asks, as an executed notebook has them; None if it lacks one."""
+    """Code cell -> field -> text, for all that a lesson asks, from an executed notebook; None where it lacks one."""
     known, found = stored.metadata.get("course", {}).get("values", {}), {}
     for above, asks in asked(nb).values():
         if any(field not in known.get(above, {}) for field in asks):
