@@ -16,7 +16,6 @@ from IPython.core.inputtransformer2 import TransformerManager
 RUNS = 3
 """How often a notebook is executed until every judge says that its claim holds on a quiet machine."""
 
-
 CHANGES = {"add", "append", "extend", "insert", "update"}
 """Methods that change their object."""
 
@@ -72,7 +71,7 @@ def _sources(nb: nbformat.NotebookNode) -> list[tuple[bool, str]]:
 
 def _code(nb: nbformat.NotebookNode) -> list[tuple[int, nbformat.NotebookNode, Names]]:
     cells = [(index, cell) for index, cell in enumerate(nb.cells) if cell.cell_type == "code"]
-    named = [names(cell.source) for _, cell in cells]
+    named = [_names(cell.source) for _, cell in cells]
     modules = frozenset().union(*(each.imports for each in named))  # torch.add(…) changes no torch
     return [
         (index, cell, replace(each, changes=each.changes - modules))
@@ -80,14 +79,14 @@ def _code(nb: nbformat.NotebookNode) -> list[tuple[int, nbformat.NotebookNode, N
     ]
 
 
-def names(source: str) -> Names:
+def _names(source: str) -> Names:
     """The names of a cell; what it imports is not among what it names, because no import measures."""
     try:
         tree = ast.parse(TransformerManager().transform_cell(source))
+        code = compile(tree, "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except SyntaxError:  # a cell that shows one on purpose
         return Names()
     reads, writes, changes, imports, judges = set(), set(), set(), set(), False
-    code = compile(tree, "cell", "exec")
     for step in dis.get_instructions(code):
         if step.opname == "STORE_NAME":
             writes.add(step.argval)
@@ -96,12 +95,11 @@ def names(source: str) -> Names:
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             imports |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.Attribute) and node.attr == "judge":
-            judges = True
-        elif isinstance(node, ast.Attribute) and node.attr in CHANGES:
-            changes.add(_root(node.value))
-        elif isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
-            changes.add(_root(node.value))
+        elif isinstance(node, (ast.Subscript, ast.Attribute)):
+            method = getattr(node, "attr", "")
+            judges = judges or method == "judge"
+            if method in CHANGES or not isinstance(node.ctx, ast.Load):
+                changes.add(_root(node.value))
     reads |= _globals(code) - writes
     return Names(*map(frozenset, (reads, writes - imports, changes, imports)), judges)
 

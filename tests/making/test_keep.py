@@ -32,7 +32,8 @@ STATIC = 'print("not measured, in", os.environ["TOY_TIME"])'
 
 
 def code(source, tag=""):
-    return f"```{{code-cell}} ipython3\n{f':tags: [{tag}]' if tag else ''}\n\n{source}\n```\n"
+    tags = f":tags: [{tag}]\n\n" if tag else ""
+    return f"```{{code-cell}} ipython3\n{tags}{source}\n```\n"
 
 
 def measuring(root):
