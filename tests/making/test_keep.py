@@ -144,9 +144,10 @@ def test_what_fails_each_time_on_a_quiet_machine_is_not_noise(quiet):
 
 
 def test_an_error_of_another_kind_is_not_tried_again(quiet):
-    quiet.edit("lesson.md", "first, *others", "assert False\nfirst, *others")
-    with pytest.raises(BuildError, match="the cell failed: AssertionError"):
-        build_in(quiet, "a:0", "summer")
+    quiet.edit("lesson.md", 'print("table of", name)', 'raise AssertionError("another")')
+    with pytest.raises(BuildError, match="the cell failed: AssertionError: another"):
+        build_in(quiet, "a:0 b:0", "summer")
+    assert (quiet.root.parent / "runs.txt").read_text() == "b:0"
 
 
 # ------------------------------------------------------------------------------------------------ which cells are kept
