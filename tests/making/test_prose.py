@@ -147,6 +147,13 @@ def test_another_value_is_computed(asked):
     assert drift(asked.root) == []
 
 
+def test_other_code_computes_other_values(asked):
+    asked.edit("lesson.md", "x = 7", "x = 9")
+    assert len(drift(asked.root)) == 1
+    assert build(asked.root) == ["q99_toy"]
+    assert [text[:10] for text in texts(asked)[-2:]] == ["It is 4.50", "It is 4.00"]
+
+
 def test_a_value_that_was_typed_over_in_the_notebook(asked):
     asked.notebook.write_text(asked.notebook.read_text().replace("It is 3.50", "It is 3.60"))
     assert len(drift(asked.root)) == 1
