@@ -40,11 +40,13 @@ class CardWidget(anywidget.AnyWidget):
 
 
 class LiveCard:
-    """One live card; `.widget` is what is on the screen. Made by `card.card(id)`."""
+    """One live card; `.widget` is what is on the screen. Made by `card.card(id)`, and by a review with the `record` as
+    it is seen there, and a `place` that tells the browser its drafts from those of the lesson.
+    """
 
-    def __init__(self, rounds: Sequence[Card]):
+    def __init__(self, rounds: Sequence[Card], record=None, place: str = ""):
         self._rounds = rounds
-        self._record = Record.open()
+        self._record = record or Record.open()
         self._card = rounds[0]  # the round that the card is in, and what happened in it
         self._state = State()
         self._answer: answers.Answer | None = None
@@ -53,7 +55,7 @@ class LiveCard:
         self._turn = 0
         self._read()
         # The first view goes along when the widget is made: a form that is painted without one would be empty.
-        self.widget = CardWidget(face=face(rounds), view=self._view(self._answered()))
+        self.widget = CardWidget(face=face(rounds, place), view=self._view(self._answered()))
         self.widget.on_msg(lambda _, content, __: self.act(content))
 
     def __repr__(self) -> str:
@@ -218,11 +220,11 @@ class LiveCard:
 # ---- The texts of the form ---------------------------------------------------------------------------------------
 
 
-def face(rounds: Sequence[Card]) -> dict[str, Any]:
+def face(rounds: Sequence[Card], place: str = "") -> dict[str, Any]:
     """The texts of the form, none of which gives the answer away."""
     card = rounds[0]
     return {
-        "id": card.id,
+        "draft": f"{place}{card.id}",
         "kind": card.kind,
         "name": say("names", card.kind),
         "guess": say("asked", card.kind),

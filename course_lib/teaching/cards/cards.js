@@ -90,8 +90,8 @@ function textInput(form, face) {
 }
 
 // What was typed and not committed, kept for this browser tab: a view that is drawn anew and a cell that is run again find it.
-function draft(id) {
-  const key = `course-card:${id}`;
+function draft(name) {
+  const key = `course-card:${name}`;
   const quietly = (action) => {
     try {
       return action();
@@ -133,7 +133,7 @@ function render({ model, el }) {
   const hints = make(el, "div", { "aria-live": "polite" });
   const answer = make(el, "div", { "aria-live": "polite" });
   const earlier = make(el, "div", { class: "earlier" });
-  const typed = draft(face.id);
+  const typed = draft(face.draft);
   let shown = {}, asked = "", timers = [];
 
   const stage = (view) => `${view.round}/${view.saved}`; // a draft belongs to the guess that comes next

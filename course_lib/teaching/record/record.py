@@ -74,7 +74,7 @@ class Record:
         return "memory" if self._stuck else str(self.path)
 
     def add(self, kind: str, id: str, payload: Mapping[str, Any]) -> None:
-        """Append an event; kinds are "guess", "hint", "reveal", "round" and "check". What is not JSON in the payload is
+        """Append an event; kinds are "guess", "hint", "reveal", "round", "review" and "check". What is not JSON in the payload is
         kept as its text.
         """
         event = {"kind": kind, "id": id, "at": datetime.now(UTC).isoformat(), "payload": dict(payload)}
