@@ -111,7 +111,7 @@ def _transfers(found: Sequence[Transfer]) -> list[str]:
     own, actual = markup.number(median(one.own for one in found)), markup.number(median(one.actual for one in found))
     if len(found) == 1:
         return [say("one-transfer", "inside" if inside else "outside", own=own, factor=actual)]
-    return [say("transfers", inside=inside, total=len(found), share=inside / len(found), own=own, factor=actual)]
+    return [say("transfers", inside=inside, total=len(found), share=100 * inside / len(found), own=own, factor=actual)]
 
 
 def describe(off: Sequence[float]) -> str:
