@@ -252,7 +252,7 @@ def face(rounds: Sequence[Card], place: str = "") -> dict[str, Any]:
         "slider": slider(card) if card.range else None,
         "sure": say("how-sure"),
         "levels": [] if card.kind == "reflection" or card.transfer else list(map(list, say.table("sure").items())),
-        "bound": [say("may-be-off"), "×"] if card.transfer else [],
+        "bound": say("may-be-off") if card.transfer else "",
         "buttons": {name: text for name, text in say.table("buttons").items() if name != "again" or len(rounds) > 1},
         "waiting": say("waiting"),
         "silent": say("silent"),

@@ -90,8 +90,8 @@ function choiceInput(form, face) {
 
 // How sure: buttons; on a transfer card a box for the factor by which the guess may be off; on a reflection nothing.
 function sureInput(form, face) {
-  if (face.bound.length) {
-    const box = numberBox(form, ...face.bound);
+  if (face.bound) {
+    const box = numberBox(form, face.bound, "");
     return { all: [box], get: () => box.value, set: (text) => (box.value = text) };
   }
   const all = face.levels.length ? radios(form, face.sure, face.levels, "sure") : [];
