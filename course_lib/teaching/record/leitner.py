@@ -43,7 +43,7 @@ def encounters(events: Iterable[Mapping[str, Any]]) -> list[Encounter]:
     found = []
     for event in events:
         id, kind, payload = event["id"], event["kind"], event["payload"]
-        if kind == "guess" and not payload.get("round"):
+        if kind == "guess":
             sure.setdefault(id, payload.get("sure"))
         reviewed = kind == "review" and payload.get("did") == "reveal"
         right, round = payload.get("right"), payload.get("round", 0)

@@ -210,7 +210,7 @@ def _transfer(events: list, off: Mapping[str, float]) -> dict[str, Transfer]:
     for id, reveal in _first(events, "reveal").items():
         inside, guess = reveal["payload"].get("within"), guesses.get(id, {"payload": {}})["payload"]
         own = _float(guess.get("bound"))
-        if isinstance(inside, bool) and own is not None and own >= 1 and id in off:
+        if isinstance(inside, bool) and own is not None and id in off:
             found[id] = Transfer(own, 10 ** min(abs(off[id]), 300), inside)
     return found
 

@@ -90,6 +90,7 @@ def test_which_question_stands_first_in_the_record_says_nothing(history, today, 
         ([met(0, sure="very")], 3),
         ([met(0, sure="very"), met(3)], 7),
         ([met(0, sure="guess"), met(1)], 3),
+        ([met(0, sure="very"), met(3), met(10)], 16),
         ([met(0, sure="very"), met(3), met(10), met(26)], 35),
         ([met(0, sure="very"), met(3), met(10), met(26), met(61)], 35),  # there is no sixth box
         ([met(0, sure="very"), met(3), met(10, False)], 1),

@@ -183,6 +183,7 @@ def test_without_a_transfer_card_nothing_is_said_of_one(toys):
 
 def test_it_says_how_many_questions_are_due(toys):
     today = date.today()
+    Record.open().add("guess", "t1.bytes", {"value": 1.0, "text": "1", "sure": "very"})  # nothing is revealed yet
     assert "Review" not in str(progress())
     reveal("t1.speed-up", "very", False, 2.0)
     reveal("t1.why", "", None)
