@@ -40,7 +40,7 @@ NO_ALT = re.compile(r"""!\[\s*\][(\[]|<img\b(?![^>]*\balt=("[^"]*[^"\s][^"]*"|'[
 
 ASKED = ("prompt", "hints", "rounds")
 FIELDS = {  # of a card, beside `kind` and `reason`
-    "number": (*ASKED, "unit", "scale", "range", "tolerance", "slips"),
+    "number": (*ASKED, "unit", "scale", "range", "tolerance", "slips", "transfer"),
     "choice": (*ASKED, "choices"),
     "claim": ("claim", "source", "corrected", "because", "evidence", "docket", "prompt", "hints"),
     "reflection": (*ASKED, "limit"),
