@@ -362,7 +362,7 @@ def execute(nb: nbformat.NotebookNode, root: Path, unit: str) -> nbformat.Notebo
 
 
 def drafted(nb: nbformat.NotebookNode, root: Path, unit: str) -> nbformat.NotebookNode:
-    """A copy of `nb` with the outputs of one run, whatever else the machine did: for an author who looks at the page."""
+    """A copy of `nb` with the outputs of one run, on a busy machine too: for an author to look at."""
     run = _run(nb, root, unit)
     if run.notebook is None:
         raise BuildError(run.doubts[0])
