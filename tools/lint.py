@@ -93,7 +93,7 @@ def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], chec
             yield from ((problem.line, problem.message) for problem in error.problems)
             return
         yield from _front_matter_faults(page, path)
-        yield from _minutes_faults(page, path)
+        yield from _minutes_faults(page, path, root)
         yield from _part_faults(page, path, root)
         yield from _cell_faults(page)
         yield from prose.faults(page)
@@ -146,24 +146,22 @@ def _line_of_key(key: str, lines: Sequence[str]) -> int:
     return next((i for i, text in enumerate(lines, 1) if text.strip().startswith(f"{key}:")), 1)
 
 
-def _minutes_faults(page: Page, path: Path) -> Faults:
+def _minutes_faults(page: Page, path: Path, root: Path) -> Faults:
     """Typed minutes: a lesson that is not re-cut yet has them, and its exercises may."""
     if recut(page):
         return
-    typed = page.front["course"]["minutes"]
-    line = next(i for i, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if "minutes:" in text)
+    typed, line = page.course["minutes"], _line_of_key("minutes", path.read_text(encoding="utf-8").splitlines())
     if type(typed) is not int or typed <= 0:
         yield line, f"front matter: course.minutes must be a whole number of minutes, not {typed!r}"
     elif path.name == "exercises.md":
-        with suppress(OSError, ValueError):  # what is wrong with the lesson is said there
-            if "minutes" not in front_matter(path.with_name("lesson.md").read_text(encoding="utf-8"))[0]["course"]:
+        with suppress(OSError, SourceError):  # what is wrong with the lesson is said there
+            if recut(read_page(path.with_name("lesson.md"), root)):
                 yield line, "front matter: course.minutes goes; the minutes that the exercises state are added up"
 
 
 def _part_faults(page: Page, path: Path, root: Path) -> Faults:
     """A part that the map of the course does not have: a slip of the pen would give it a new one."""
-    course = page.front.get("course")
-    part = course.get("part") if isinstance(course, dict) else None
+    part = page.course.get("part")
     if part is None:
         return
     parts = [each for folder in units(root) for each in _planned(folder / "lesson.md")]

@@ -89,6 +89,12 @@ class Page:
     front: dict
     cells: list[Cell]
 
+    @property
+    def course(self) -> dict:
+        """What the front matter says of the course; empty where that is no table."""
+        course = self.front.get("course")
+        return course if isinstance(course, dict) else {}
+
 
 def units(root: Path, chosen: Sequence[str] = ()) -> list[Path]:
     """The folders of `lessons/` that hold anything, in order; only those `chosen` by name or prefix, where any are.

@@ -220,8 +220,8 @@ BAD = {
     ),
     "part in another form": (
         "lesson.md",
-        "  minutes: 5",
-        '  "part": Tyos\n  planned: {Toys: [], Games: []}\n  minutes: 5',
+        "  title: A toy",
+        '  "part": Tyos\n  planned: {Toys: [], Games: []}\n  title: A toy',
         None,
         "its parts are Toys, Games",
     ),
