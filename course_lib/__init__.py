@@ -14,6 +14,7 @@ _PUBLIC = {
     "card": ("course_lib.teaching.cards.card", "card"),
     "check": ("course_lib.teaching.checks.check", "check"),
     "progress": ("course_lib.teaching.record.progress", "progress"),
+    "review": ("course_lib.teaching.record.review", "review"),
     "explore": ("course_lib.teaching.explore", None),
     "experiments": ("course_lib.experiments", None),
     "figures": ("course_lib.figures", None),

@@ -7,6 +7,7 @@ teachers keep, in `_shipped`. Beside them `exercises/` and `notebooks/` hold wha
 
 import importlib
 import json
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -36,6 +37,16 @@ def names() -> list[str]:
 def prefix(unit: str) -> str:
     """`q05_flops_are_not_time` → `q05`."""
     return unit.partition("_")[0]
+
+
+def in_order() -> list[str]:
+    """The units as they are read: `00_start_here`, the questions by number (Q8 before Q8+), and what stands beside."""
+
+    def place(unit: str) -> tuple[int, int, str]:
+        question = re.fullmatch(r"q(\d+)(.*)", prefix(unit))
+        return (1, int(question[1]), question[2]) if question else (0 if unit[0] == "0" else 2, 0, unit)
+
+    return sorted(names(), key=place)
 
 
 def unit_of(id: str) -> str | None:

@@ -13,7 +13,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from course_lib.teaching.cards.card_texts import Card, CardError, names, parse_card
 from course_lib.teaching.cards.verdict import RULINGS
 from course_lib.teaching.checks.check import Check
-from tools import mutants
+from tools import mutants, prose
 from tools.source import (
     EMPTY,
     NOTEBOOK_FILES,
@@ -40,7 +40,7 @@ NO_ALT = re.compile(r"""!\[\s*\][(\[]|<img\b(?![^>]*\balt=("[^"]*[^"\s][^"]*"|'[
 
 ASKED = ("prompt", "hints", "rounds")
 FIELDS = {  # of a card, beside `kind` and `reason`
-    "number": (*ASKED, "unit", "scale", "range", "tolerance", "slips"),
+    "number": (*ASKED, "unit", "scale", "range", "tolerance", "slips", "transfer"),
     "choice": (*ASKED, "choices"),
     "claim": ("claim", "source", "corrected", "because", "evidence", "docket", "prompt", "hints"),
     "reflection": (*ASKED, "limit"),
@@ -93,6 +93,7 @@ def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], chec
         yield from _front_matter_faults(page, path)
         yield from _part_faults(page, path, root)
         yield from _cell_faults(page)
+        yield from prose.faults(page)
         yield from _code_faults(page, cards, checks)
         if path.name == "exercises.md":
             yield from _nbgrader_faults(page, own)

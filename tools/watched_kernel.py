@@ -1,24 +1,36 @@
-"""An IPython kernel that writes down what it opens and lists: `python watched_kernel.py LOG -f CONNECTION_FILE`."""
+"""An IPython kernel that writes down what it opens and lists, and what `Result.judge` says:
+`python watched_kernel.py FOLDER -f CONNECTION_FILE` writes the files FOLDER/opened and FOLDER/judged.
+"""
 
+import json
 import os
 import sys
 
 EVENTS = ("open", "os.listdir", "os.scandir")
+JUDGED = "course_lib.judge"
 
 
-def watch(log: int) -> None:
-    """Write the path of each file that this process opens and of each folder that it lists, a line each, to `log`."""
+def watch(folder: str) -> None:
+    """Write the path of each file that this process opens and of each folder that it lists to `opened`, a line each,
+    and the arguments of each judgement as JSON to `judged`.
+    """
+    opened, judged = (
+        os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        for name in ("opened", "judged")
+    )
 
     def note(event: str, arguments: tuple) -> None:
         if event in EVENTS and isinstance(arguments[0], (str, os.PathLike)):
-            os.write(log, os.fsencode(os.path.abspath(os.fspath(arguments[0]))) + b"\n")
+            os.write(opened, os.fsencode(os.path.abspath(os.fspath(arguments[0]))) + b"\n")
+        elif event == JUDGED:
+            os.write(judged, json.dumps(arguments).encode() + b"\n")
 
     sys.addaudithook(note)
 
 
 if __name__ == "__main__":
     del sys.path[0]  # this folder: a lesson may not import from it
-    watch(os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    watch(sys.argv.pop(1))
 
     from ipykernel import kernelapp
 

@@ -112,7 +112,7 @@ def hierarchical_all_reduce(
     8 ranks are 50e9). nbytes: the buffer on each rank.
 
     overlap=False: one phase after the other, an estimate: measured runs are slower (no link reaches its rate) and
-    faster (phases overlap). overlap=True: the buffer flows through all phases in small pieces, and whatever takes
+    faster (phases may overlap). overlap=True: the buffer flows through all phases in small pieces, and whatever takes
     longest alone (links in the node, network, chain of latencies) takes the time: no run of this algorithm is faster.
     """
     N, g = _sizes(nbytes, ranks_per_node, "ranks_per_node", ("g", "ranks in a node"))
@@ -206,6 +206,10 @@ def fit(points, *, ranks, bandwidth, algorithm="ring", source=()) -> Fit:
     for themselves. It says where the measured times bend, not which protocol ran: that is told by the log of a run
     (NCCL_DEBUG=INFO). One point alone is all bandwidth.
     """
+    try:
+        points = [(size, seconds) for size, seconds in points]
+    except (TypeError, ValueError):
+        raise ValueError(f"points={units.shortly(points)} must be pairs (nbytes, seconds).") from None
     points = tuple(sorted((units.count(size, "nbytes"), units.number(seconds, "seconds")) for size, seconds in points))
     if units.count(ranks, "ranks") < 2 or not all(seconds for _, seconds in points or [(0, 0)]):
         raise ValueError(f"points={units.shortly(points)}, ranks={ranks!r}: times above 0, of two ranks at least.")
@@ -241,11 +245,14 @@ def fits() -> tuple[str, ...]:
 
 
 @cache
-def fitted(name: str) -> Fit:
-    """The Fit of all rows of a published sweep, such as "h200-8-nvls"; an unknown name is a ValueError."""
+def fitted(name: str, without: int | None = None) -> Fit:
+    """The Fit of the rows of a published sweep, such as "h200-8-nvls"; an unknown name is a ValueError.
+
+    without: a size in bytes whose row is left out, so that it can be predicted.
+    """
     sweep = catalogue.read("communication.toml")["sweep"][units.choice(name, "name", fits())]
     n, link = sweep["ranks"], hardware.load(sweep["device"]).link(sweep["link"])
-    points = [(size, size * 2 * (n - 1) / n / rate) for size, rate in sweep["bus_bandwidth"]]
+    points = [(size, size * 2 * (n - 1) / n / rate) for size, rate in sweep["bus_bandwidth"] if size != without]
     return fit(points, ranks=n, bandwidth=link, algorithm=sweep["algorithm"], source=sweep["source"])
 
 

@@ -133,6 +133,8 @@ def _frozen(model, x, count, lora):
     """(the model with its first blocks as kinds of their own, what to ask a layer of it, what that assumes): the first
     `count`, which run forward only; beside adapters one, which no gradient enters, unless a checkpoint asks for one.
     """
+    if lora is not None and not (isinstance(lora, dict) and "rank" in lora):
+        raise ValueError(f"lora={lora!r} must be arguments of memory.lora_parameters, such as {{'rank': 8}}.")
     if count and lora is not None:
         raise ValueError(f"frozen={count!r} and lora={lora!r}: beside adapters all weights are frozen.")
     before, blocks, after = model.parts

@@ -114,8 +114,9 @@ def decode_step(
 def _sent(model, x, devices, split, link, latency, algorithm):
     """Seconds that the messages of a step take, if the link is said."""
     if link is None:
-        if latency:
-            raise ValueError(f"link_latency={latency!r} needs link=, the B/s of one device in one direction.")
+        for name, value, default in (("link_latency", latency, 0), ("algorithm", algorithm, "ring")):
+            if value != default:
+                raise ValueError(f"{name}={value!r} needs link=, the B/s of one device in one direction.")
         return of(0)
     message = {"bandwidth": units.bandwidth(link, "link"), "latency": units.latency(latency, "link_latency")}
     message["nbytes"] = 2 * x.B.value * model.kinds[0][0].width.value

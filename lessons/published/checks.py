@@ -80,6 +80,10 @@ def _unseen():
     return published.get("xdai-8b-f16-l40s").published
 
 
+def _bound():
+    return published.get("xdai-8b-f16-l40s").prediction
+
+
 def _by_flops():
     return 362.05e12 / (2 * 8_030_261_248)
 
@@ -147,7 +151,8 @@ CHECKS = [
         signature="tokens_per_second",
         unit="tokens/s",
         reference=_unseen,
-        same=Close(rel=0.22),
-        wrong={"FLOPs": _by_flops},
+        how_far=False,
+        same=Close(rel=0.1),
+        wrong={"bound": _bound, "FLOPs": _by_flops},
     ),
 ]

@@ -287,6 +287,7 @@ def test_speculation_that_never_succeeds_costs_time():
         (lambda: step(link=300), ["link=300", "looks like GB/s"]),
         (lambda: step(link=3e11, link_latency=5), ["link_latency=5", "µs"]),
         (lambda: step(link_latency=5e-6), ["link_latency=5e-06", "link="]),
+        (lambda: step(algorithm="tree"), ["algorithm='tree'", "link="]),
         (lambda: step(link=3e11, algorithm="star"), ["algorithm='star'", "tree"]),
         (lambda: step(weight_dtype="bf17"), ["'bf17'", "Did you mean 'bf16'"]),
         (lambda: step(compute_dtype="fp32"), ["dtype='fp32'", "by-hand"]),

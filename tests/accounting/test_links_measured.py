@@ -85,7 +85,7 @@ def test_pairs_with_links_of_their_own():
     assert off(all_reduce(4 * GIB, 8, bandwidth=7 * seen["bandwidth"]), MI300X[8]) < 1.07
 
 
-def test_the_phases_of_a_hierarchy_overlap():
+def test_the_sum_of_a_hierarchys_phases_is_no_bound():
     """4 nodes of 8 B200: the sum of phases is too slow for what was measured from 1 GiB on; the bound is never."""
     hierarchy = {"ranks_per_node": 8, "nodes": 4, "bandwidth": 900e9, "network_bandwidth": 50e9}
     seconds = dict(communication.fitted("b200-32").points)
@@ -151,7 +151,7 @@ def test_a_row_is_predicted_from_the_other_rows(name, median_off, worst):
 
 
 def unseen():
-    """(predicted, measured) bus bandwidths in GB/s of rows that no fit has seen."""
+    """(predicted, measured) bus bandwidths in GB/s of rows that no fit has seen; two repeat a size that one has."""
     ring, switch = (communication.fitted(f"h200-8-{kind}").link(8 * GIB) for kind in ("ring", "nvls"))
     for ranks, measured in H200_RING.items():
         yield all_reduce(8 * GIB, ranks, **ring), measured
@@ -177,11 +177,21 @@ def test_fits_predict_other_ranks_other_collectives_and_another_device():
 
 
 def test_all_rows_together():
-    """Every measured row by a fit that has not seen it: within 15 % in the median. The ideal link is off by 21 %."""
+    """Every measured row by a fit that has not seen it: 4 % off in the median, nine of ten within 15 %.
+
+    The ideal link is off more than threefold in the median of the sweeps, half of whose rows are small messages.
+    """
     errors = [off(*pair) for name in communication.fits() for pair in without_each(name)] + [off(*p) for p in unseen()]
     assert len(errors) == 79 + 21
     assert median(errors) < 1.04
-    assert sum(error < 1.15 for error in errors) > 0.85 * len(errors)
+    assert sum(error < 1.15 for error in errors) > 0.9 * len(errors)
+    ideal = []
+    for name in communication.fits():
+        fit, link = communication.fitted(name), {"bandwidth": LINK[name]}
+        for nbytes, seconds in fit.points:
+            claim = communication.all_reduce(nbytes=nbytes, ranks=fit.ranks, algorithm=fit.algorithm, **link)
+            ideal.append(off(claim.seconds, seconds))
+    assert median(ideal) > 3
 
 
 @pytest.mark.parametrize("name", communication.fits())
@@ -237,6 +247,7 @@ def test_a_fit_to_one_point_is_all_bandwidth_and_never_above_the_link():
     ("call", "says"),
     [
         (lambda: communication.fit([], ranks=8, bandwidth=450e9), ["points=()", "times above 0"]),
+        (lambda: communication.fit([1e9, 1], ranks=8, bandwidth=450e9), ["points=[1", "pairs (nbytes, seconds)"]),
         (lambda: communication.fit([(1e9, 0)], ranks=8, bandwidth=450e9), ["times above 0"]),
         (lambda: communication.fit([(1e9, 1)], ranks=1, bandwidth=450e9), ["ranks=1", "two ranks at least"]),
         (lambda: communication.fit([(1e9, 1)], ranks=8, bandwidth=450), ["bandwidth=450", "looks like GB/s"]),

@@ -379,6 +379,16 @@ def test_packed_documents_cost_what_they_cost_alone():
     assert causal == 2 * pairs * 2048
 
 
+def test_a_window_holds_inside_each_packed_document():
+    """Gemma 3 1B: 512 tokens in 22 of 26 layers, which a query of a document counts back from itself."""
+    lengths, heads = (700, 324), 4 * 256
+    packed = flops.forward("gemma3-1b", 1, 1024, causal=True, documents=lengths)
+    whole = sum(sum(range(1, length + 1)) for length in lengths)
+    windowed = sum(sum(min(token, 512) for token in range(1, length + 1)) for length in lengths)
+    assert packed["attention.scores"] == 2 * heads * (4 * whole + 22 * windowed)
+    assert any("the W − 1 before it" in sentence for sentence in packed.assumptions)
+
+
 @pytest.mark.parametrize(("tokens_per_second", "published", "lora"), [(17_120, 682, None), (25_206, 673, 32)])
 def test_published_fine_tuning_counts_no_pairs_and_no_gradients_of_frozen_weights(tokens_per_second, published, lora):
     """TFLOP/s of an H100 in NVIDIA NeMo 24.07, docs/source/performance/performance_summary.md: Llama 2 7B, packed

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from course_lib import units
-from course_lib.accounting import hardware, models
+from course_lib.accounting import communication, hardware, models
 from course_lib.experiments import published, registry
 from course_lib.experiments.published import ledger, predictors
 from tests.experiments.example import result
@@ -63,6 +63,10 @@ def test_no_bound_is_violated_unless_the_ledger_says_why(figure):
         assert not holds
 
 
+def test_what_hits_has_no_reason_and_what_misses_has_one():
+    assert [figure.id for figure in ALL if figure.hits == bool(figure.reason)] == []
+
+
 def test_the_impossible_line_is_marked():
     assert [figure.id for figure in ALL if figure.impossible] == ["llmc-gpt3-125m-step"]
     bound = published.get("llmc-gpt3-125m-step")
@@ -108,6 +112,16 @@ def test_launches_hide_behind_kernels(name, graph, small, small_graph):
     assert added / measured > 1.1 > figure.prediction * 1e3 / measured
 
 
+def test_a_fit_to_the_other_rows_is_called_so():
+    for figure in ALL:
+        if sweep := figure.predict.get("sweep"):
+            fit, nbytes = communication.fitted(sweep), figure.predict["nbytes"]
+            ranks, points = fit.ranks, dict(fit.points)
+            row = nbytes * 2 * (ranks - 1) / ranks / points[nbytes] if nbytes in points else None
+            same = {"op", "ranks"}.isdisjoint(figure.predict) and row == pytest.approx(figure.value, rel=1e-6)
+            assert ("fitted to the other rows of its sweep" in figure.note) == same, figure.id
+
+
 @pytest.mark.parametrize("figure", having("fits"))
 def test_what_fits_is_told(figure):
     assert figure.prediction is figure.published
@@ -121,7 +135,7 @@ def test_bounds_are_near_enough_to_say_something(kind, least):
 
 
 def test_by_hand():
-    """Three predictions from numbers that stand nowhere in the library's catalogues."""
+    """Predictions from numbers that stand nowhere in the library's catalogues."""
     layers, d, seq = 12, 768, 1024  # GPT-2 without biases, its embedding tied to the head, positions left out
     matrices = layers * 12 * d * d + 50257 * d
     per_token = 6 * matrices + 12 * layers * d * seq
@@ -133,6 +147,35 @@ def test_by_hand():
 
     sent = 2 * 7 / 8 * 2**33  # of 8 ranks in a ring, at 450 GB/s one way
     assert published.get("h200-ring-8").prediction == pytest.approx(sent / (sent / 450e9) / 1e9, rel=1e-6)
+
+
+@pytest.mark.parametrize(("id", "prompt", "answer"), [("1000-1000", 1000, 1000), ("20000-2000", 20000, 2000)])
+def test_serving_by_hand(id, prompt, answer):
+    """Llama 3 8B in FP8 on an H100 of 80 GB: 65,536 B of cache a token, 1979 TFLOP/s, 3.35 TB/s."""
+    weights, table = 8_030_261_248, 128_256 * 4096
+    tokens = prompt + answer // 2  # a request has half of its answer in the mean
+    batch = (80_000_000_000 - weights) // (65_536 * tokens)
+    prefill = batch * (2 * (weights - table) * prompt + 32 * 4 * prompt**2 * 4096) / 1979e12
+    reading, computing = (weights - table) / 3.35e12, 2 * batch * weights / 1979e12
+    decode = answer * (batch * 65_536 * tokens / 3.35e12 + max(reading, computing))
+    expected = batch * answer / max(prefill, decode)
+    assert published.get(f"trt-8b-h100-{id}").prediction == pytest.approx(expected, rel=2e-3)
+
+
+def test_bits_of_files_that_mix_formats():
+    """llama.cpp's Q4_0 file of Llama 2 7B: 18 B for 32 numbers, its head 210 B for 256 (Q6_K), norms in fp32.
+
+    The others are sizes that were printed (Dai, "Total VRAM requirements": 4.58 and 39.59 GiB) over parameters.
+    """
+    every, head, norms = 6_738_415_616, 32_000 * 4096, 65 * 4096
+    mixed = 18 / 32 * (every - head - norms) + 210 / 256 * head + 4 * norms
+    bits = {"llamacpp-7b-3090ti": 8 * mixed / every}
+    small = [figure.id for figure in ALL if figure.id.startswith("xdai-8b-q4-")]
+    bits |= dict.fromkeys(small, 8 * 4.58 * 2**30 / 8_030_261_248)
+    bits |= dict.fromkeys(("fit-70b-q4-a6000", "fit-70b-q4-4090"), 8 * 39.59 * 2**30 / 70_553_706_496)
+    for id, mean in bits.items():
+        stated = published.get(id).dtype.removesuffix("-bit")
+        assert stated == f"{mean:.{len(stated) - 2}f}".removesuffix("0")
 
 
 # ---------------------------------------------------------------- the ledger
@@ -203,9 +246,10 @@ def test_names_by_unit_and_kind():
     ("call", "says"),
     [
         (lambda: published.get("gptfast7b"), ["id='gptfast7b' is not known", "'gptfast-7b'"]),
+        (lambda: published.names(unit=6), ["unit='6' is not known", "'q06'"]),
         (lambda: published.names(unit="q111"), ["unit='q111' is not known", "'q11'"]),
         (lambda: published.table(kind="decoding"), ["kind='decoding' is not known", "'decode'"]),
-        (lambda: published.get("mpt-70b-params").hardware, ["device='' is not known"]),
+        (lambda: published.get("mpt-70b-params").hardware, ["'mpt-70b-params'", "no device"]),
     ],
 )
 def test_errors_teach(refuses, call, says):

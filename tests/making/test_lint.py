@@ -186,6 +186,14 @@ BAD = {
         -3,
         "its texts name 'notting', which it_is_two() in claims.py does not give",
     ),
+    "transfer on a linear scale": (
+        "cards.toml",
+        'unit = ""',
+        'unit = ""\ntransfer = true\nscale = "linear"',
+        -3,
+        "takes scale='log'",
+    ),
+    "transfer of a claim": ("cards.toml", 'kind = "claim"', 'kind = "claim"\ntransfer = true', -1, "only a number"),
     "field that no card has": (
         "cards.toml",
         'unit = ""',

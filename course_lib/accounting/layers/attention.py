@@ -10,7 +10,8 @@ from course_lib.accounting.quantity import Quantity, ceil, of, product, smallest
 def said_of_pairs(x: Inputs, window=None) -> tuple[str, ...]:
     """What `pairs` counts, in words."""
     if x.documents is not None:
-        return ("A query sees keys of its own document only.",) + (("Of those, no later ones.",) if x.causal else ())
+        later = ("Of those, no later ones.",) if window is None else ("Of those, its own and the W − 1 before it.",)
+        return ("A query sees keys of its own document only.", *(later if x.causal else ()))
     if not x.causal:
         spares = (
             () if window is None else ("A sliding window spares no pair unless causal=True, as in eager attention.",)

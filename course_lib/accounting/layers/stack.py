@@ -166,11 +166,13 @@ class Stack:
             raise ValueError(f"seq={seq!r}: {self.name} reads images; give image=, a side or (height, width).")
         if not self.reads_images and image is not None:
             raise ValueError(f"image={image!r}: {self.name} reads tokens; give seq=, the tokens in a sequence.")
+        if self.reads_images and documents is not None:
+            raise ValueError(f"documents={units.shortly(documents)}: {self.name} reads images, which are not packed.")
         T, image = self._tokens(seq, image)
         B = symbol("B", B, f"{'images' if self.reads_images else 'sequences'} in the batch")
         if documents is not None:
-            given, listed = documents, isinstance(documents, (list, tuple)) and not self.reads_images
-            documents = Counter(units.count(length, "documents") for length in (given if listed else ()))
+            given, listed = documents, documents if isinstance(documents, (list, tuple)) else ()
+            documents = Counter(units.count(length, "documents") for length in listed)
             if sum(documents.elements()) != B * T or max(documents) > T:
                 raise ValueError(
                     f"documents={units.shortly(given)} must be lengths of at most seq={T.value} tokens each, "

@@ -10,7 +10,6 @@ library alone.
 
 from course_lib import units
 from course_lib.accounting.units import choice
-from course_lib.experiments.published import predictors
 from course_lib.experiments.published.ledger import Figure, Source, Table, figures
 
 __all__ = ["Figure", "Source", "Table", "beside", "get", "kinds", "model", "names", "table"]
@@ -27,7 +26,7 @@ def names(unit: str | None = None, kind: str | None = None) -> tuple[str, ...]:
     """
     if unit is not None:
         served = {prefix for figure in figures().values() for prefix in figure.units}
-        unit = choice(units.prefix(unit), "unit", sorted(served | set(map(units.prefix, units.names()))))
+        unit = choice(units.prefix(str(unit)), "unit", sorted(served | set(map(units.prefix, units.names()))))
     if kind is not None:
         choice(kind, "kind", kinds())
     return tuple(id for id, of in figures().items() if unit in (None, *of.units) and kind in (None, of.kind))
@@ -45,6 +44,8 @@ def table(unit: str | None = None, kind: str | None = None) -> Table:
 
 def model(name: str):
     """A model that a figure names: of this ledger, else of `models`."""
+    from course_lib.experiments.published import predictors
+
     return predictors.model_of(name)
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from course_lib.accounting import hardware
 from course_lib.accounting.units import FrozenDict, choice
-from course_lib.experiments.published import predictors
 from course_lib.figures.tabular import html_table, quantity, text_table
 from course_lib.words import words
 
@@ -26,6 +25,13 @@ _BYTES = {"B": 1, "MB": 1e6, "GB": 1e9, "MiB": 2**20, "GiB": 2**30}
 _OTHERS = {"%": 0.01, "GB/s": 1e9, "TFLOP/s": 1e12, "GMAC": 1e9, "M parameters": 1e6}
 _SCALES = _TIMES | _BYTES | _OTHERS
 _ALLOWED = {"exact": 0.01, "estimate": 0.10}  # how far a prediction may lie off without a reason
+
+
+def _predictor(name: str):
+    """A function of `predictors`, which needs all of `accounting`: loaded when the first prediction is asked for."""
+    from course_lib.experiments.published import predictors
+
+    return getattr(predictors, name)
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,8 @@ class Figure(_Cells):
     @property
     def hardware(self) -> hardware.Device:
         """The device that it was measured on. ValueError where the figure belongs to none."""
+        if not self.device:
+            raise ValueError(f"{self.id!r} was measured on no device.")
         return hardware.load(self.device)
 
     @property
@@ -101,7 +109,7 @@ class Figure(_Cells):
     def prediction(self) -> float | bool:
         """What `accounting` says, in `unit`; computed when it is first asked for."""
         arguments = dict(self.predict)
-        said = getattr(predictors, arguments.pop("by"))(self, **arguments)
+        said = _predictor(arguments.pop("by"))(self, **arguments)
         return said if self.role == "fits" else said / _SCALES.get(self.unit, 1)
 
     @property
@@ -137,7 +145,7 @@ class Figure(_Cells):
             "device": ", ".join([self.hardware.name] + [self.dtype] * bool(self.dtype)) if self.device else "",
             "conditions": self.conditions,
             "predicted": f"{shown(self.prediction, self.unit)} ({self.role})",
-            "by": f"{by}({arguments}): {getattr(predictors, by).__doc__.splitlines()[0]}",
+            "by": f"{by}({arguments}): {_predictor(by).__doc__.splitlines()[0]}",
             "share" if self.role == "bound" else "ratio": quantity(self.ratio, "×"),
             "reason": self.reason,
             "note": self.note,

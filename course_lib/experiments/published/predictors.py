@@ -205,13 +205,16 @@ def training_fits(figure, model, batch, seq) -> bool:
     return int(peak) <= figure.hardware.memory_capacity
 
 
-def bus_bandwidth(figure, nbytes, op="all_reduce", sweep=None, **group) -> float:
+def bus_bandwidth(figure, nbytes, op="all_reduce", link=None, sweep=None, **group) -> float:
     """B/s of a collective as NCCL's tests count: what a rank of a ring would send, over the time that it takes.
 
-    sweep: a published one, to which latency and bandwidth are fitted.
+    link: that of the device, at its data sheet's rate. sweep: a published one, to which latency and bandwidth are
+    fitted without its row of this size.
     """
+    if link:
+        group["bandwidth"] = figure.hardware.link(link)
     if sweep:
-        fit = communication.fitted(sweep)
+        fit = communication.fitted(sweep, without=nbytes)
         group = {"ranks": fit.ranks, "algorithm": fit.algorithm} | group | fit.link(nbytes)
     n = group["ranks"] if "ranks" in group else group["ranks_per_node"] * group["nodes"]
     sent = (2 if op.endswith("all_reduce") else 1) * nbytes * (n - 1) / n

@@ -7,6 +7,7 @@ guards against accidents and hand edits, not against forgery.
 
 import hashlib
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
@@ -84,13 +85,16 @@ class Result:
         Prints one line: that it holds, or that the machine was too noisy to judge (other programs used it, or repeats
         spread widely). AssertionError with the claim where it fails on a quiet machine.
         """
+        spreads = {} if holds else {case: timing.Repeats(values).spread for case, values in self.raw.items()}
+        wide = [case for case, spread in spreads.items() if spread > timing.NOISY]
+        how = "disturbed" if self.disturbed else "wide" if wide else "quiet"
+        sys.audit("course_lib.judge", bool(holds), how, claim)  # the build listens, to store what a quiet machine did
         if holds:
-            print(say("holds", "disturbed" if self.disturbed else "quiet", claim=claim))
-            return
-        wide = [case for case, values in self.raw.items() if timing.Repeats(values).spread > timing.NOISY]
-        if not (self.disturbed or wide):
+            print(say("holds", how, claim=claim))
+        elif how == "quiet":
             raise AssertionError(say("fails", claim=claim))
-        print(say("too-noisy", "disturbed" if self.disturbed else "wide", claim=claim, cases=", ".join(wide)))
+        else:
+            print(say("too-noisy", how, claim=claim, cases=", ".join(wide)))
 
     def compare(self, recorded=None):
         """Predicted, measured here, recorded and their ratio, side by side.

@@ -134,6 +134,6 @@ def _failing(check: Check, call: Call, reply: Reply, got: list, wanted: list, at
         text = said(name, quantity, fault=fault, **values)
     else:
         leaf = next(leaf for leaf in leaves(got[at], wanted[at]) if check.same.leaf_distance(*leaf[1:]) > 1)
-        name, size = how_far(*leaf[1:])
+        name, size = how_far(*leaf[1:]) if check.how_far else ("value", {})
         text = said(name, quantity, where=leaf[0], **size, **values)
     return text.removeprefix(TRY_AGAIN).strip()

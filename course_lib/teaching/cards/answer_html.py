@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from course_lib.figures.tabular import html_table
 from course_lib.teaching import markup
-from course_lib.teaching.cards.answers import Answer, close, decades
+from course_lib.teaching.cards.answers import Answer, close, decades, within
 from course_lib.teaching.cards.card_state import Guess
 from course_lib.teaching.cards.card_texts import Card, names
 from course_lib.teaching.cards.card_words import say
@@ -50,6 +50,10 @@ def comparison(card: Card, guess: float, truth: float) -> str:
 def _number(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
     first, last, truth = guesses[0], guesses[-1], found.truth
     parts = [f"<p><strong>{html.escape(comparison(card, first.value, truth))}</strong></p>"]
+    if (inside := within(first, truth)) is not None:
+        off = markup.number(10 ** min(abs(decades(first.value, truth)), 300))
+        line = say("own-bound", "inside" if inside else "outside", bound=markup.number(first.bound), factor=off)
+        parts.append(f"<p>{html.escape(line)}</p>")
     if last.value != first.value:
         line = say("last-right" if close(card, last.value, truth) else "last-wrong", guess=card.shown(last.value))
         parts.append(f"<p>{html.escape(line)}</p>")

@@ -62,10 +62,17 @@ def decades(guess: float | str, truth: float | str | None) -> float | None:
     return math.log10(guess) - math.log10(truth)
 
 
+def within(guess: Guess, truth: float | str | None) -> bool | None:
+    """Whether the answer lies within the factor by which the guess was said to be off at most; None without one."""
+    off = decades(guess.value, truth)
+    return None if guess.bound is None or off is None else abs(off) <= math.log10(guess.bound) + 1e-12
+
+
 def outcome(card: Card, first: Guess, found: Answer) -> dict[str, Any]:
-    """What the record keeps of a reveal; it judges the first guess."""
+    """What the record keeps of a reveal; it judges the first guess, on a transfer card its own bound too."""
     return {
         "truth": found.truth,
         "right": right(card, first.value, found.truth),
         "decades": decades(first.value, found.truth),
+        **({"within": within(first, found.truth)} if card.transfer else {}),
     }

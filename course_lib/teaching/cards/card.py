@@ -37,7 +37,7 @@ def card(id: str):
 
 
 def prompt_html(card: Card) -> str:
-    heading, prompt = f"<p><strong>{say('headings', card.kind)}</strong></p>", markup.markdown(card.prompt)
+    heading, prompt = f"<p><strong>{say('headings', card.form)}</strong></p>", markup.markdown(card.prompt)
     if card.kind != "claim":
         return heading + prompt
     source = f"<footer>{html.escape(card.source)}</footer>" if card.source else ""
@@ -53,7 +53,9 @@ def static_card(card: Card, line: str = "") -> Static:
         ask_text = "\n".join(f"- {option}" for option in options)
     else:
         ask_text = say("static-asked", "number-in-unit" if card.unit else card.kind, unit=card.unit)
-        ask = f"<p>{html.escape(ask_text)}</p>"
+        bound = say("may-be-off-static") if card.transfer else ""
+        ask = "".join(f"<p>{html.escape(line)}</p>" for line in (ask_text, bound) if line)
+        ask_text = "\n".join(filter(None, [ask_text, bound]))
     hints = "".join(
         f"<details><summary>{hint_label(card, n)}</summary>{markup.markdown(hint)}</details>"
         for n, hint in enumerate(card.hints)

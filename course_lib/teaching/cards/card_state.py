@@ -1,7 +1,8 @@
 """What the learner did on a card, as the record's events tell it. Nothing else decides what a card shows.
 
 Events of a card: "guess" {value, text, sure}, "hint" {n}, "reveal" {truth, right, decades} and "round" {round}, which
-begins a round with other numbers. The first three carry their `round` too, but for round 0.
+begins a round with other numbers. The first three carry their `round` too, but for round 0. A transfer card has `bound`
+in place of `sure`, and `within` in its reveal.
 """
 
 import sys
@@ -16,7 +17,8 @@ from course_lib.teaching.cards.card_texts import Card
 class Guess:
     value: float | str
     text: str  # as it was typed
-    sure: str  # "guess" | "fairly" | "very"; "" for a reflection
+    sure: str = ""  # "guess" | "fairly" | "very"; "" for a reflection and on a transfer card
+    bound: float | None = None  # on a transfer card: by what factor the value may be off, at least 1
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,9 @@ def state(card: Card, events: Sequence[Mapping[str, Any]]) -> State:
         payload = event["payload"]
         if payload.get("round", 0) != card.round:
             continue
-        if event["kind"] == "guess" and not revealed and _fits(card, payload.get("value")):
-            guesses.append(Guess(payload["value"], str(payload.get("text", payload["value"])), payload.get("sure", "")))
+        if event["kind"] == "guess" and not revealed and _fits(card, payload.get("value")) and _bounded(card, payload):
+            value, text = payload["value"], str(payload.get("text", payload["value"]))
+            guesses.append(Guess(value, text, payload.get("sure", ""), payload.get("bound")))
         elif event["kind"] == "hint":
             hints = min(hints + 1, len(card.hints))
         elif event["kind"] == "reveal" and guesses and not revealed:
@@ -62,3 +65,9 @@ def _fits(card: Card, value: Any) -> bool:
     if card.kind == "number":
         return type(value) in (int, float) and abs(value) <= sys.float_info.max
     return isinstance(value, str) and (card.kind == "reflection" or card.choice(value) is not None)
+
+
+def _bounded(card: Card, payload: Mapping[str, Any]) -> bool:
+    """Whether a guess at a transfer card has its bound; one made before the card became a transfer has none."""
+    bound = payload.get("bound")
+    return not card.transfer or (type(bound) in (int, float) and 1 <= bound <= sys.float_info.max)

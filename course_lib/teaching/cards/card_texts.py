@@ -40,7 +40,8 @@ class Choice:
 class Card:
     """The texts of one card in one of its rounds. A claim has the three rulings as its choices.
 
-    `given` are the parameters of this `round`, of which there are `rounds`; a card without parameters has one.
+    A `transfer` card asks by what factor the guess may be off, in place of how sure. `given` are the parameters of this
+    `round`, of which there are `rounds`; a card without parameters has one.
     """
 
     id: str
@@ -60,9 +61,15 @@ class Card:
     because: str = ""
     evidence: Mapping[str, str] = field(default_factory=dict)
     limit: int = LONGEST
+    transfer: bool = False
     round: int = 0
     rounds: int = 1
     given: Mapping[str, int | float | str] = field(default_factory=dict)
+
+    @property
+    def form(self) -> str:
+        """What it is called on the page: its kind, or "transfer"."""
+        return "transfer" if self.transfer else self.kind
 
     def choice(self, key: str) -> Choice | None:
         return next((choice for choice in self.choices if choice.key == key), None)
@@ -126,6 +133,8 @@ def parse_card(id: str, folder: str, table: Mapping[str, Any]) -> tuple[Card, ..
     docket = table.get("docket")
     if docket is not None and not (kind == "claim" and isinstance(docket, bool)):
         raise CardError(f"The card {id} has docket={docket!r} in cards.toml; only a claim has it, true or false.")
+    if "transfer" in table and kind != "number":
+        raise CardError(f"The card {id} has 'transfer' in cards.toml; only a number has it.")
     rounds = _rounds(id, table)
     parse = {"number": _number, "choice": _choice, "claim": _claim, "reflection": _reflection}[kind]
     cards = []
@@ -172,7 +181,11 @@ def _number(id: str, table: Mapping[str, Any]) -> dict[str, Any]:
         raise CardError(
             f"The card {id} has range={span!r} in cards.toml; it takes [low, high], above zero on a log scale."
         )
+    transfer = _field(id, table, "transfer", bool, False)
+    if transfer and scale != "log":
+        raise CardError(f"The card {id} has transfer=true in cards.toml; a factor of error takes scale='log'.")
     return {
+        "transfer": transfer,
         "prompt": _field(id, table, "prompt", str),
         "unit": _field(id, table, "unit", str),
         "scale": scale,

@@ -40,11 +40,13 @@ class CardWidget(anywidget.AnyWidget):
 
 
 class LiveCard:
-    """One live card; `.widget` is what is on the screen. Made by `card.card(id)`."""
+    """One live card; `.widget` is what is on the screen. Made by `card.card(id)`, and by a review with the `record` as
+    it is seen there, and a `place` that tells the browser its drafts from those of the lesson.
+    """
 
-    def __init__(self, rounds: Sequence[Card]):
+    def __init__(self, rounds: Sequence[Card], record=None, place: str = ""):
         self._rounds = rounds
-        self._record = Record.open()
+        self._record = record or Record.open()
         self._card = rounds[0]  # the round that the card is in, and what happened in it
         self._state = State()
         self._answer: answers.Answer | None = None
@@ -53,7 +55,7 @@ class LiveCard:
         self._turn = 0
         self._read()
         # The first view goes along when the widget is made: a form that is painted without one would be empty.
-        self.widget = CardWidget(face=face(rounds), view=self._view(self._answered()))
+        self.widget = CardWidget(face=face(rounds, place), view=self._view(self._answered()))
         self.widget.on_msg(lambda _, content, __: self.act(content))
 
     def __repr__(self) -> str:
@@ -107,14 +109,17 @@ class LiveCard:
                 return say("too-long", length=len(typed), limit=self._card.limit) if typed else say("no-text")
             self._add("guess", {"value": typed})
         else:
-            known = sure in SURE
+            transfer = self._card.transfer
+            known = bool(sure.strip()) if transfer else sure in SURE
             if not typed or not known:
-                return say("no-sure" if typed else "no-guess" if known else "neither")
+                missing = "no-sure" if typed else "no-guess" if known else "neither"
+                return say("transfer", missing) if transfer else say(missing)
             try:
                 value = self._value(typed)
+                beside = {"bound": bound(sure)} if transfer else {"sure": sure}
             except ValueError as error:
                 return str(error)
-            self._add("guess", {"value": value, "text": typed, "sure": sure})
+            self._add("guess", {"value": value, "text": typed, **beside})
         self._retrying = False
         return ""
 
@@ -171,7 +176,7 @@ class LiveCard:
     def _view(self, line: str = "") -> dict[str, Any]:
         """What the form shows: the state, with a line or the one that belongs to the state."""
         card, found = self._card, self._state
-        last = found.guesses[-1] if found.guesses else Guess("", "", "")
+        last = found.guesses[-1] if found.guesses else Guess("", "")
         answered = found.revealed and self._answer is not None
         open_hints = found.hints == len(card.hints)
         enabled = {
@@ -187,7 +192,7 @@ class LiveCard:
             "round": card.round,
             "saved": len(found.guesses),
             "guess": last.text if card.kind == "number" else last.value,
-            "sure": last.sure,
+            "sure": last.sure if last.bound is None else f"{last.bound:.15g}",
             "locked": self._locked(),
             "enabled": [name for name, on in enabled.items() if on],
             "message": " ".join(filter(None, [line or self._line(), self._record.notice])),
@@ -203,7 +208,7 @@ class LiveCard:
         if self._state.revealed:
             return say("beside" if reflection else "revealed")
         if not guesses:
-            return say("next-round") if card.round else say("start", card.kind)
+            return say("next-round") if card.round else say("start", card.form)
         if reflection:
             return say("rewrite" if self._retrying else "kept")
         return self._said("retry" if self._retrying else "retried" if len(guesses) > 1 else "committed")
@@ -212,19 +217,29 @@ class LiveCard:
         """A message with the first guess, the last one and how sure that is."""
         card, first, last = self._card, self._state.guesses[0], self._state.guesses[-1]
         sure = say.table("sure").get(last.sure, last.sure)
+        if last.bound is not None:
+            sure = say("within", factor=markup.number(last.bound))
         return say(key, first=card.shown(first.value), guess=card.shown(last.value), sure=sure)
+
+
+def bound(typed: str) -> float:
+    """The factor that was typed. ValueError with one line where it is none or below 1."""
+    factor = parse_number(typed, "×")
+    if factor < 1:
+        raise ValueError(say("below-one"))
+    return factor
 
 
 # ---- The texts of the form ---------------------------------------------------------------------------------------
 
 
-def face(rounds: Sequence[Card]) -> dict[str, Any]:
+def face(rounds: Sequence[Card], place: str = "") -> dict[str, Any]:
     """The texts of the form, none of which gives the answer away."""
     card = rounds[0]
     return {
-        "id": card.id,
+        "draft": f"{place}{card.id}",
         "kind": card.kind,
-        "name": say("names", card.kind),
+        "name": say("names", card.form),
         "guess": say("asked", card.kind),
         "unit": card.unit,
         "rounds": [
@@ -236,7 +251,8 @@ def face(rounds: Sequence[Card]) -> dict[str, Any]:
         ],
         "slider": slider(card) if card.range else None,
         "sure": say("how-sure"),
-        "levels": [] if card.kind == "reflection" else list(map(list, say.table("sure").items())),
+        "levels": [] if card.kind == "reflection" or card.transfer else list(map(list, say.table("sure").items())),
+        "bound": say("may-be-off") if card.transfer else "",
         "buttons": {name: text for name, text in say.table("buttons").items() if name != "again" or len(rounds) > 1},
         "waiting": say("waiting"),
         "silent": say("silent"),

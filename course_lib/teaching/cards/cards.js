@@ -33,18 +33,24 @@ function plainNumber(text) {
     : NaN;
 }
 
-// A box with its unit and, where the card has a range, a slider that fills it and follows it. The slider starts without a value.
-function numberInput(form, face) {
+// A labelled box for a number with its unit; Enter commits.
+function numberBox(form, name, unit) {
   const line = make(form, "label", { class: "line" });
-  make(line, "span", { class: "name" }, face.guess);
+  make(line, "span", { class: "name" }, name);
   const box = make(line, "input", { type: "text", autocomplete: "off", spellcheck: "false" });
-  make(line, "span", {}, face.unit);
+  make(line, "span", {}, unit);
   // A browser does this by itself, but not within JupyterLab. The Enter that ends a composition is no commit.
   box.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing) return;
     event.preventDefault();
     if (!event.repeat) form.requestSubmit();
   });
+  return box;
+}
+
+// A number box and, where the card has a range, a slider that fills it and follows it. The slider starts without a value.
+function numberInput(form, face) {
+  const box = numberBox(form, face.guess, face.unit);
   if (!face.slider) return { all: [box], get: () => box.value, set: (text) => (box.value = text) };
 
   const { values, boxes, texts, log, label, unset } = face.slider;
@@ -82,6 +88,16 @@ function choiceInput(form, face) {
   return { all, get: () => checked(all), set: (key) => check(all, key) };
 }
 
+// How sure: buttons; on a transfer card a box for the factor by which the guess may be off; on a reflection nothing.
+function sureInput(form, face) {
+  if (face.bound) {
+    const box = numberBox(form, face.bound, "");
+    return { all: [box], get: () => box.value, set: (text) => (box.value = text) };
+  }
+  const all = face.levels.length ? radios(form, face.sure, face.levels, "sure") : [];
+  return { all, get: () => checked(all), set: (level) => check(all, level) };
+}
+
 function textInput(form, face) {
   const label = make(form, "label");
   make(label, "span", { class: "name" }, face.guess);
@@ -90,8 +106,8 @@ function textInput(form, face) {
 }
 
 // What was typed and not committed, kept for this browser tab: a view that is drawn anew and a cell that is run again find it.
-function draft(id) {
-  const key = `course-card:${id}`;
+function draft(name) {
+  const key = `course-card:${name}`;
   const quietly = (action) => {
     try {
       return action();
@@ -120,8 +136,8 @@ function render({ model, el }) {
   const prompt = make(el, "div");
   const form = make(el, "form", { id: `course-card-${Math.random().toString(36).slice(2)}` });
   const guess = { number: numberInput, choice: choiceInput, claim: choiceInput, reflection: textInput }[face.kind](form, face);
-  const sure = face.levels.length ? radios(form, face.sure, face.levels, "sure") : [];
-  const inputs = [...guess.all, ...sure];
+  const sure = sureInput(form, face);
+  const inputs = [...guess.all, ...sure.all];
   const row = make(form, "div", { class: "buttons" });
   const buttons = Object.fromEntries(
     Object.entries(face.buttons).map(([name, text]) => [
@@ -133,11 +149,11 @@ function render({ model, el }) {
   const hints = make(el, "div", { "aria-live": "polite" });
   const answer = make(el, "div", { "aria-live": "polite" });
   const earlier = make(el, "div", { class: "earlier" });
-  const typed = draft(face.id);
+  const typed = draft(face.draft);
   let shown = {}, asked = "", timers = [];
 
   const stage = (view) => `${view.round}/${view.saved}`; // a draft belongs to the guess that comes next
-  const keep = () => typed.keep({ stage: stage(shown), guess: guess.get(), sure: checked(sure) });
+  const keep = () => typed.keep({ stage: stage(shown), guess: guess.get(), sure: sure.get() });
   const later = (text, ms) => timers.push(setTimeout(() => (message.textContent = text), ms));
   const answered = () => timers.splice(0).forEach(clearTimeout);
 
@@ -148,7 +164,7 @@ function render({ model, el }) {
     answered();
     asked = action;
     try {
-      model.send({ do: action, round: shown.round, guess: guess.get(), sure: checked(sure) });
+      model.send({ do: action, round: shown.round, guess: guess.get(), sure: sure.get() });
       later(face.waiting, WAIT);
       later(face.silent, SILENT);
     } catch {
@@ -163,12 +179,12 @@ function render({ model, el }) {
     }
     if (stage(view) !== stage(shown) || view.locked) {
       guess.set(view.guess);
-      check(sure, view.sure);
+      sure.set(view.sure);
     }
     const kept = typed.read();
     if (!view.locked && shown.locked !== false && kept?.stage === stage(view)) {
       guess.set(kept.guess);
-      check(sure, kept.sure);
+      sure.set(kept.sure);
     }
     // A commit from another window leaves what was typed here for the second guess.
     if (shown.saved < view.saved && asked !== "commit" && typed.read()?.stage === stage(shown)) typed.move(stage(view));

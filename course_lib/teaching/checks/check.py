@@ -220,7 +220,7 @@ class _Attempt:
             say = "form_pure" if self.unit == "" else "form"
             return self._result("form", [say, *asked], fault=fault, **values)
         where, g, w = next(leaf for leaf in leaves(got, want) if self.same.leaf_distance(*leaf[1:]) > 1)
-        say, size = how_far(g, w)
+        say, size = how_far(g, w) if self.spec.get("how_far", True) else ("value", {})
         more = [
             *(["whole"] if looks_rounded(outputs, self.expected) else []),
             *(["agree"] if any(agree) else []),

@@ -53,6 +53,7 @@ class Check:
     unit       of a quantity: the learner assigns a number in this unit, or a text such as "3.35 TB/s" in the same unit
                under any prefix; `reference` and `wrong` take nothing and return a number in it ("" for a pure number).
                It has no `public`, `generate` or `groups`.
+    how_far    False where the text asks for a bet: a wrong number then hears no factor, which would tell the right one.
     insight    from checks.toml: one sentence that a right answer earns, what to take away from the exercise.
     messages   from checks.toml: name of each known wrong answer -> the sentence that sets it right.
 
@@ -70,6 +71,7 @@ class Check:
     allow: Sequence[str] = ()
     groups: Mapping[str, float] = field(default_factory=dict)
     unit: str | None = None
+    how_far: bool = True
     insight: str = ""
     messages: Mapping[str, str] = field(default_factory=dict)
 
@@ -163,6 +165,8 @@ def public_cases(check: Check) -> dict:
         data["groups"] = dict(check.groups)
     if check.unit is not None:
         data["unit"] = check.unit
+    if not check.how_far:
+        data["how_far"] = False
     return data
 
 

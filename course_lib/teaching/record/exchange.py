@@ -19,7 +19,7 @@ from course_lib.words import words
 
 say = words(__file__)
 
-COLUMNS = ("id", "first_at", "guess", "sure", "answer", "right", "decades_off", "guesses", "hints", "checks")
+COLUMNS = ("id", "first_at", "guess", "sure", "bound", "answer", "right", "decades_off", "guesses", "hints", "checks")
 
 
 def export(record: Record, file: Path | str, force: bool = False) -> str:
@@ -92,8 +92,9 @@ def table(events: Sequence[Mapping[str, Any]]) -> str:
         row = rows.setdefault(event["id"], {"id": event["id"], "first_at": event.get("at", "")})
         match event["kind"]:
             case "guess":
-                row.setdefault("guess", payload.get("value") if payload.get("sure") else "")
+                row.setdefault("guess", payload.get("value") if payload.get("sure") or "bound" in payload else "")
                 row.setdefault("sure", payload.get("sure", ""))
+                row.setdefault("bound", payload.get("bound", ""))
                 row["guesses"] = row.get("guesses", 0) + 1
             case "hint":
                 row["hints"] = row.get("hints", 0) + 1

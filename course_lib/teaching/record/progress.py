@@ -1,13 +1,15 @@
 """What the learner's record says: what is done, how far off the first guesses were, how well "sure" went with "right",
 and what to look at again. `progress_view` shows it.
 
-Only the first round of a card counts; "Same question, new numbers" is practice. What is judged is the first guess.
+Only the first round of a card counts; "Same question, new numbers" and reviews are practice. What is judged is the
+first guess.
 """
 
 import math
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from os.path import relpath
 from pathlib import Path
 from statistics import median
@@ -16,7 +18,9 @@ from typing import Any
 from course_lib import units
 from course_lib.teaching import markup
 from course_lib.teaching.cards.card_texts import Card, CardError, read_card
+from course_lib.teaching.record.leitner import due, encounters
 from course_lib.teaching.record.record import SURE, Record
+from course_lib.teaching.record.review import KINDS
 from course_lib.words import words
 
 say = words(__file__)
@@ -60,16 +64,30 @@ class Revisit:
 
 
 @dataclass(frozen=True)
+class Transfer:
+    """The first guess at a transfer card: by what factor its owner said that it may be off, by what factor it was, and
+    whether the answer lay inside that bound.
+    """
+
+    own: float
+    actual: float
+    inside: bool
+
+
+@dataclass(frozen=True)
 class Progress:
     """What the record says.
 
     off: card id -> log10(first guess / truth) of every revealed number card. calibration: how sure -> (right,
-    revealed) over first guesses. revisit: the most surprising first. where: the record's file, or "memory".
+    revealed) over first guesses. transfer: card id -> Transfer of every revealed transfer card. due: how many questions
+    are due for review. revisit: the most surprising first. where: the record's file, or "memory".
     """
 
     units: tuple[UnitProgress, ...]
     off: Mapping[str, float]
     calibration: Mapping[str, tuple[int, int]]
+    transfer: Mapping[str, Transfer]
+    due: int
     revisit: tuple[Revisit, ...]
     where: str
 
@@ -86,20 +104,20 @@ class Progress:
         return progress_view.html(self)
 
 
-def progress(start: Path | str | None = None) -> Progress:
+def progress(start: Path | str | None = None, today: date | None = None) -> Progress:
     """What is done, how good the first guesses were, how well "sure" went with "right", and what to revisit.
 
-    start: the folder whose record is read; default: the current one.
+    start: the folder whose record is read; default: the current one. today: for tests.
     """
     record = Record.open(start)
-    return read(record.events(), record.where, _copy(record))
+    return read(record.events(), today or date.today(), record.where, _copy(record))
 
 
-def read(events: Iterable[Mapping[str, Any]], where: str = "memory", copy: Path | None = None) -> Progress:
+def read(events: Iterable[Mapping[str, Any]], today: date, where: str = "memory", copy: Path | None = None) -> Progress:
     """The progress that these events amount to. `copy` is the learner's copy, for links to its notebooks."""
     everything = list(events)
-    practised = {event["id"] for event in everything if _round(event) and event["payload"].get("right") is True}
-    events = [event for event in everything if not _round(event)]
+    practised = {event["id"] for event in everything if _practice(event) and event["payload"].get("right") is True}
+    events = [event for event in everything if not _practice(event)]
     names = {units.prefix(unit): unit for unit in units.names() if _tables(unit) or _exercises(unit)}
     gone = sorted({_prefix(event["id"]) for event in events} - set(names))
     reveals = _first(events, "reveal")
@@ -108,14 +126,16 @@ def read(events: Iterable[Mapping[str, Any]], where: str = "memory", copy: Path 
         tuple(_unit(prefix, names.get(prefix, prefix), events, off) for prefix in [*names, *gone]),
         off,
         {sure: _calibration(events, sure) for sure in SURE},
+        _transfer(events, off),
+        sum((card := _card(id)) is not None and card.kind in KINDS for id in due(encounters(everything), today)),
         _revisit(events, off, practised, copy),
         where,
     )
 
 
-def _round(event: Mapping[str, Any]) -> Any:
-    """0 (or nothing) for the first round of a card; later rounds are practice."""
-    return event["payload"].get("round")
+def _practice(event: Mapping[str, Any]) -> bool:
+    """Whether an event is of a later round of a card, or of a review."""
+    return bool(event["payload"].get("round")) or event["kind"] == "review"
 
 
 def _prefix(id: str) -> str:
@@ -183,6 +203,16 @@ def _calibration(events: list, sure: str) -> tuple[int, int]:
         if id in reveals and guess["payload"].get("sure") == sure
     ]
     return sum(right is True for right in verdicts), sum(isinstance(right, bool) for right in verdicts)
+
+
+def _transfer(events: list, off: Mapping[str, float]) -> dict[str, Transfer]:
+    guesses, found = _first(events, "guess"), {}
+    for id, reveal in _first(events, "reveal").items():
+        inside, guess = reveal["payload"].get("within"), guesses.get(id, {"payload": {}})["payload"]
+        own = _float(guess.get("bound"))
+        if isinstance(inside, bool) and own is not None and id in off:
+            found[id] = Transfer(own, 10 ** min(abs(off[id]), 300), inside)
+    return found
 
 
 def _first(events: list, kind: str) -> dict[str, Mapping[str, Any]]:

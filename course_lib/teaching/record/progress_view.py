@@ -2,7 +2,7 @@
 
 import html as markup_html
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from statistics import median
 from urllib.parse import quote
@@ -10,7 +10,7 @@ from urllib.parse import quote
 from course_lib.figures.tabular import html_table, text_table
 from course_lib.teaching import markup
 from course_lib.teaching.cards import card_words
-from course_lib.teaching.record.progress import Progress, Revisit, UnitProgress, say
+from course_lib.teaching.record.progress import Progress, Revisit, Transfer, UnitProgress, say
 
 NONE = "–"
 ENOUGH = 5  # guesses in a row of the calibration table before a sentence reads it
@@ -45,6 +45,7 @@ def text(progress: Progress) -> str:
     parts = ["\n".join(_sentences(progress)), text_table(say.all("headers"), rows, words=True)]
     if any(total for _, total in progress.calibration.values()):
         parts += [text_table(say.all("sure-headers"), _sure_rows(progress), words=True), "\n".join(_readings(progress))]
+    parts += _transfers(list(progress.transfer.values()))
     if progress.revisit:
         items = (f"- {one.title}\n  {one.why}" + f" [{one.notebook}]" * bool(one.notebook) for one in progress.revisit)
         parts.append("\n".join([say("again-list"), *items]))
@@ -60,6 +61,7 @@ def html(progress: Progress) -> str:
     if any(total for _, total in progress.calibration.values()):
         parts.append(html_table(say.all("sure-headers"), _sure_rows(progress), say("sure-caption"), side=""))
         parts += [f"<p>{_escape(line)}</p>" for line in _readings(progress)]
+    parts += [f"<p>{_escape(line)}</p>" for line in _transfers(list(progress.transfer.values()))]
     if progress.revisit:
         items = (f"<li>{_link(one)}<br>{_escape(one.why)}</li>" for one in progress.revisit)
         parts.append(f"<h4>{say('again')}</h4><ol>{''.join(items)}</ol>")
@@ -82,7 +84,13 @@ def _sentences(progress: Progress) -> list[str]:
     if not any(unit.committed or unit.revealed or unit.tried for unit in progress.units):
         return [say("empty")]
     total = {name: _sum(progress.units, name) for name in ("revealed", "cards", "solved", "exercises")}
-    return [say("summary", **total), *_about_guesses(list(progress.off.values()))]
+    return [say("summary", **total), *_about_review(progress, total), *_about_guesses(list(progress.off.values()))]
+
+
+def _about_review(progress: Progress, total: Mapping[str, int]) -> list[str]:
+    if not total["revealed"]:
+        return []
+    return [say("due", "none" if not progress.due else "one" if progress.due == 1 else "more", due=progress.due)]
 
 
 def _about_guesses(off: Sequence[float]) -> list[str]:
@@ -93,6 +101,17 @@ def _about_guesses(off: Sequence[float]) -> list[str]:
     if len(off) == 1:
         return [say("one-guess", **numbers)]
     return [say("half", **numbers), describe(off)]
+
+
+def _transfers(found: Sequence[Transfer]) -> list[str]:
+    """How the bounds that the learner set on transfer cards went with how far off the guesses were."""
+    if not found:
+        return []
+    inside = sum(one.inside for one in found)
+    own, actual = markup.number(median(one.own for one in found)), markup.number(median(one.actual for one in found))
+    if len(found) == 1:
+        return [say("one-transfer", "inside" if inside else "outside", own=own, factor=actual)]
+    return [say("transfers", inside=inside, total=len(found), share=100 * inside / len(found), own=own, factor=actual)]
 
 
 def describe(off: Sequence[float]) -> str:

@@ -1,5 +1,6 @@
 """Points from replies: the calls that are made, partial credit, and agreement with `check()` on what it can see."""
 
+import dataclasses
 import json
 import random
 
@@ -135,6 +136,11 @@ def test_a_hidden_fault_costs_its_group_only():
 def test_a_quantity(value, outcome, points):
     found = scored(SPEED, value)
     assert (found.outcome, found.points) == (outcome, points)
+
+
+def test_a_bet_is_not_told_how_far_it_is_off():
+    assert "a factor of 2" in scored(SPEED, "6.7 TB/s").failing
+    assert scored(dataclasses.replace(SPEED, how_far=False), "6.7 TB/s").failing.endswith("that is not right.")
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def full(*_):
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("id", ["t1.speed-up", "t1.zeros", "t1.s000-01", "t1.why", "t1.rows"])
+@pytest.mark.parametrize("id", ["t1.speed-up", "t1.zeros", "t1.s000-01", "t1.why", "t1.rows", "t1.new-device"])
 def test_a_card_starts_empty_and_locked(toys, id):
     live = card(id)
     view = live.widget.view
@@ -391,3 +391,84 @@ def test_a_click_in_a_window_that_shows_an_earlier_round_only_shows_what_the_rec
 def test_a_card_with_one_round_has_no_such_button(toys):
     assert "again" not in card("t1.speed-up").widget.face["buttons"]
     assert "again" in card("t1.rows").widget.face["buttons"]
+
+
+# ---- A transfer card: by what factor the guess may be off ----
+
+
+def test_a_transfer_card_says_that_the_calculator_stays_closed_and_asks_for_a_factor(toys, monkeypatch):
+    face = card("t1.new-device").widget.face
+    assert "the calculator stays closed" in face["rounds"][0]["prompt"]
+    assert (face["levels"], face["bound"]) == ([], card_widget.say("may-be-off"))
+    assert card("t1.speed-up").widget.face["bound"] == ""
+    monkeypatch.setenv("COURSE_STATIC", "1")
+    static = card("t1.new-device")._repr_mimebundle_()
+    for page in static.values():
+        assert card_widget.say("may-be-off-static") in page
+    assert "the calculator stays closed" in static["text/html"]
+    assert "15" not in static["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("guess", "bound", "line"),
+    [
+        ("", " ", card_widget.say("transfer", "neither")),
+        ("10", "", card_widget.say("transfer", "no-sure")),
+        ("", "2", card_widget.say("transfer", "no-guess")),
+        ("10", "0.5", card_widget.say("below-one")),
+        ("10", "1/3", card_widget.say("below-one")),
+        ("10", "-2", "not above zero"),
+        ("10", "very", "“very” is not a number"),
+        ("10", "1e400", "larger than any number"),
+    ],
+)
+def test_a_transfer_is_not_committed_without_a_factor_of_one_or_more(toys, guess, bound, line):
+    live = card("t1.new-device")
+    commit(live, guess, bound)
+    assert line in live.widget.view["message"]
+    assert kinds() == []
+
+
+@pytest.mark.parametrize(
+    ("guess", "bound", "kept", "factor", "inside"),
+    [
+        ("10", "2", 2.0, "1.5", True),  # 15 / 10
+        ("10", "1.5", 1.5, "1.5", True),  # on the bound
+        ("10", "×1.4", 1.4, "1.5", False),
+        ("60", "3 times", 3.0, "4", False),
+        ("15", "1", 1.0, "1", True),
+        ("0.02 s", "1.4", 1.4, "1.33", True),
+    ],
+)
+def test_the_reveal_of_a_transfer_holds_the_guess_against_its_own_bound(toys, guess, bound, kept, factor, inside):
+    live = card("t1.new-device")
+    commit(live, guess, bound)
+    assert f"within a factor of {kept:g}. You can reveal" in live.widget.view["message"]
+    reveal(live)
+    first, found = Record.open().events()
+    assert first["payload"].keys() == {"value", "text", "bound"}
+    assert (first["payload"]["bound"], found["payload"]["within"]) == (kept, inside)
+    place = "inside" if inside else "outside"
+    said = f"off by a factor of {kept:g}, and you are off by {factor}: the answer lies {place} your own bound."
+    assert said in live.widget.view["answer"]
+    assert "it is 15 ms" in live.widget.view["answer"]
+    again = card("t1.new-device").widget.view
+    assert (again["guess"], float(again["sure"]), again["answer"]) == (guess, kept, live.widget.view["answer"])
+
+
+def test_a_second_bound_does_not_change_the_first(toys):
+    live = card("t1.new-device")
+    commit(live, "150", "2")
+    live.act({"do": "retry"})
+    commit(live, "15", "100")
+    reveal(live)
+    assert Record.open().events()[-1]["payload"]["within"] is False
+    assert "outside your own bound" in live.widget.view["answer"]
+    assert "Your last guess was 15 ms. That is right." in live.widget.view["answer"]
+
+
+@pytest.mark.parametrize("bound", [None, 0.5, True, "3", [2], 1e400])
+def test_a_guess_without_a_bound_that_makes_sense_is_passed_over(toys, bound):
+    Record.open().add("guess", "t1.new-device", {"value": 3.0, "text": "3", "sure": "very", "bound": bound})
+    view = card("t1.new-device").widget.view
+    assert (view["saved"], view["locked"]) == (0, False)

@@ -138,6 +138,13 @@ def test_other_quantities(unit, value, outcome, says):
     assert "3.35" not in result.message.replace(repr(value), ""), "never the right value"
 
 
+def test_a_bet_is_not_told_how_far_it_is_off(unit):
+    unit.hold(bandwidth(how_far=False))
+    assert check("q99.bandwidth", 10).message == "Not yet: `bandwidth` is 10 TB/s; that is not right."
+    assert check("q99.bandwidth", 3.35).passed
+    assert "Is that TB/s?" in check("q99.bandwidth", 3350).message, "a known wrong answer has its sentence"
+
+
 def test_a_pure_number(unit):
     unit.hold(bandwidth(unit=""))
     assert check("q99.bandwidth", "335 %").passed

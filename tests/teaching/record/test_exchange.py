@@ -62,19 +62,22 @@ def test_an_export_takes_along_what_could_not_be_written_yet(learner, monkeypatc
 
 def test_a_table_has_one_row_for_each_card_and_exercise(played, learner):
     played.add("reveal", "t1.speed-up", {"truth": 9.0, "right": True, "decades": 0.0, "round": 1})
+    played.add("guess", "t1.new-device", {"value": 10.0, "text": "10", "bound": 2.0})
+    played.add("review", "t1.speed-up", {"did": "guess", "value": 3.0, "sure": "very"})
     played.add("guess", "t1.why", {"value": "=HYPERLINK(1)", "text": "long", "sure": ""})
     played.add("check", "t1.e1", {"outcome": "right"})
     played.add("check", "t1.e2", {"outcome": "stub"})
     exchange.export(Record.open(), "mine.csv")
     with open(learner / "mine.csv", newline="") as file:
-        speed_up, why, e1 = sorted(
-            csv.DictReader(file), key=lambda row: ["t1.speed-up", "t1.why", "t1.e1"].index(row["id"])
-        )
+        rows = {row["id"]: row for row in csv.DictReader(file)}
+    speed_up, transfer, why, e1 = (rows.pop(f"t1.{name}") for name in ("speed-up", "new-device", "why", "e1"))
+    assert rows == {}
     assert speed_up.pop("first_at").startswith("20")
     assert speed_up == {
         "id": "t1.speed-up",
         "guess": "100.0",
         "sure": "very",
+        "bound": "",
         "answer": "1.05",
         "right": "False",
         "decades_off": "1.98",
@@ -82,6 +85,7 @@ def test_a_table_has_one_row_for_each_card_and_exercise(played, learner):
         "hints": "1",
         "checks": "",
     }
+    assert (transfer["guess"], transfer["sure"], transfer["bound"]) == ("10.0", "", "2.0")
     assert (why["guess"], why["guesses"]) == ("", "1")  # what was written at length stays in the JSON
     assert (e1["right"], e1["checks"]) == ("True", "2")
 

@@ -1,6 +1,8 @@
 """What `progress()` says of a record, and how it says it."""
 
+import math
 import re
+from datetime import date, timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -139,6 +141,60 @@ def test_a_card_that_the_unit_no_longer_has_is_not_counted_as_one_of_its_cards(t
     reveal("t1.long-gone", "very", False, 2.0)
     assert (the_unit("t1").committed, the_unit("t1").revealed) == (1, 1)
     assert [item.title for item in progress().revisit] == ["t1.long-gone"]
+
+
+# ---- Transfer and review -----------------------------------------------------------------------------------------
+
+
+def transfer(id: str, guess: float, bound: float, truth: float):
+    """A transfer card as its widget records it."""
+    Record.open().add("guess", id, {"value": guess, "text": str(guess), "bound": bound})
+    off, inside = math.log10(guess / truth), truth / bound <= guess <= truth * bound
+    Record.open().add("reveal", id, {"truth": truth, "right": False, "decades": off, "within": inside})
+
+
+def test_the_bounds_of_transfer_cards_are_held_against_what_came(toys):
+    transfer("t1.a", 30.0, 2.0, 10.0)
+    assert "the answer lay outside your own bound." in str(progress())
+    assert "off by a factor of 2, as you said; you were off by a factor of 3." in str(progress())
+    transfer("t1.b", 40.0, 5.0, 10.0)
+    transfer("t1.c", 2.0, 9.0, 10.0)
+    for said in (str(progress()), progress()._repr_html_()):
+        assert "inside your own bound 2 of 3 times (67 %)." in said
+        assert "off by a factor of 5 (median); you were off by a factor of 4 (median)." in said
+    assert progress().off.keys() == {"t1.a", "t1.b", "t1.c"}
+    assert set(progress().calibration.values()) == {(0, 0)}
+
+
+def test_a_transfer_card_reaches_progress(toys):
+    live = card("t1.new-device")
+    live.act({"do": "commit", "guess": "10", "sure": "2"})
+    live.act({"do": "reveal"})
+    (found,) = progress().transfer.values()
+    assert (found.own, found.actual, found.inside) == (2.0, pytest.approx(1.5), True)
+    assert "Transfer question: the answer lay inside your own bound." in str(progress())
+
+
+def test_without_a_transfer_card_nothing_is_said_of_one(toys):
+    reveal("t1.speed-up", "very", True, 0.0)
+    assert progress().transfer == {}
+    assert "Transfer" not in str(progress())
+
+
+def test_it_says_how_many_questions_are_due(toys):
+    today = date.today()
+    Record.open().add("guess", "t1.bytes", {"value": 1.0, "text": "1", "sure": "very"})  # nothing is revealed yet
+    assert "Review" not in str(progress())
+    reveal("t1.speed-up", "very", False, 2.0)
+    reveal("t1.why", "", None)
+    assert progress_view.say("due", "none") in str(progress(today=today))
+    tomorrow = progress(today=today + timedelta(days=1))
+    assert tomorrow.due == 1
+    assert progress_view.say("due", "one") in str(tomorrow)
+    reveal("t1.zeros", "guess", True)
+    tomorrow = progress(today=today + timedelta(days=1))
+    for said in (str(tomorrow), tomorrow._repr_html_()):
+        assert "Review: 2 questions are due." in said
 
 
 # ---- What to revisit ---------------------------------------------------------------------------------------------
@@ -299,6 +355,11 @@ def test_events_of_a_unit_that_is_gone_are_kept_apart(toys):
         {"value": None, "sure": ["very"], "round": "1"},
         {"round": [1], "right": True},
         {"outcome": {"a": 1}},
+        {"bound": -3.0, "within": True, "decades": 0.5},
+        {"bound": "3", "within": True, "decades": 0.5},
+        {"bound": 1e308, "within": "no", "decades": 0.5},
+        {"bound": 1e308, "within": False, "decades": 1e308},
+        {"did": "reveal", "on": "9999-12-31", "right": True, "in": ["q01"]},
     ],
 )
 def test_strange_events_stop_nothing(toys, payload):
