@@ -56,13 +56,14 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     mode.add_argument("--all", action="store_true", help="execute every notebook, changed or not")
     mode.add_argument("--lint", action="store_true", help="only check the sources")
     mode.add_argument("--check", action="store_true", help="compare what is built with the sources; execute nothing")
+    mode.add_argument("--draft", action="store_true", help="execute once, on a busy machine too; drafts stay stale")
     options = parser.parse_args(argv)
     try:
         problems = lint(root, options.unit)
         if not problems and options.check:
             problems = drift(root, options.unit)
         if not problems and not (options.check or options.lint):
-            build(root, options.unit, everything=options.all)
+            build(root, options.unit, everything=options.all, draft=options.draft)
     except SourceError as error:
         problems = error.problems
     except BuildError as error:
@@ -72,9 +73,9 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     return 1 if problems else 0
 
 
-def build(root: Path, chosen: Sequence[str] = (), everything: bool = False) -> list[str]:
+def build(root: Path, chosen: Sequence[str] = (), everything: bool = False, draft: bool = False) -> list[str]:
     """Write all that is built of the chosen units (default: all), and execute the notebooks whose outputs are stale;
-    returns the names of the executed units.
+    returns the names of the executed units. A draft takes what one run measures, and stays stale.
     """
     made = derived(root, chosen)
     for path, content in made.items():
@@ -84,7 +85,7 @@ def build(root: Path, chosen: Sequence[str] = (), everything: bool = False) -> l
     for unit in pages.keys() - set(stale):
         _write(root / _notebook_path(unit), to_bytes(_with_outputs(pages[unit], _stored(root, unit))))
     for unit in _progress(stale):
-        _write(root / _notebook_path(unit), to_bytes(execute(pages[unit], root, unit)))
+        _write(root / _notebook_path(unit), to_bytes((drafted if draft else execute)(pages[unit], root, unit)))
     for path in strays(root, made) if not chosen else ():
         print(f"{path}: no lesson makes this file; remove it", file=sys.stderr)
     print(f"{len(stale)} of {len(pages)} notebooks executed; the others are up to date.")
@@ -288,7 +289,7 @@ def strays(root: Path, made: Iterable[Path]) -> list[Path]:
 def without_outputs(nb: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """A copy of a notebook without what executing it added; the values in its text stay."""
     nb = nbformat.from_dict(nb)
-    for key in ("made_from", "measured", "values"):
+    for key in ("made_from", "measured", "values", "draft"):
         nb.metadata.get("course", {}).pop(key, None)
     for cell in _code(nb):
         cell.outputs, cell.execution_count = [], None
@@ -306,6 +307,8 @@ def why_stale(root: Path, unit: str, nb: nbformat.NotebookNode) -> str:
         return "its code is another one"
     if prose.values(nb, stored) is None:
         return prose.ANOTHER
+    if stored.metadata.get("course", {}).get("draft"):
+        return "it is a draft"
     folder = root / "lessons" / unit
     news = changed(root, folder, stored.metadata.get("course", {}).get("made_from", {}), _reads(root, unit))
     return f"{', '.join(news[:3])} changed" if news else ""
@@ -356,6 +359,16 @@ def execute(nb: nbformat.NotebookNode, root: Path, unit: str) -> nbformat.Notebo
     prefix, day = unit.partition("_")[0], made.metadata.course.measured
     print(f"{prefix}: the machine was busy; the measured outputs of {day} stay", file=sys.stderr)
     return made
+
+
+def drafted(nb: nbformat.NotebookNode, root: Path, unit: str) -> nbformat.NotebookNode:
+    """A copy of `nb` with the outputs of one run, on a busy machine too: for an author to look at."""
+    run = _run(nb, root, unit)
+    if run.notebook is None:
+        raise BuildError(run.doubts[0])
+    run.notebook.metadata.course.pop("measured", None)
+    run.notebook.metadata.course.draft = True
+    return run.notebook
 
 
 @dataclass(frozen=True)
