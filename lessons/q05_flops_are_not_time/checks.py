@@ -289,7 +289,7 @@ def _draw_pass(rng):
     long = [(rng.randrange(3, 9) * 1e-6, rng.randrange(10, 40) * 1e-6) for _ in range(rng.randrange(1, 3))]
     drawn = [*short, *long]
     rng.shuffle(drawn)
-    return [start for start, _ in drawn], [run for _, run in drawn], rng.random() < 0.7
+    return [start for start, _ in drawn], [run for _, run in drawn], rng.random() < 0.55
 
 
 CHECKS = [
@@ -318,7 +318,8 @@ CHECKS = [
         signature="model_seconds(ops, peak, bandwidth)",
         public=[
             ([[4e12, 1e9], [1e9, 2e9]], 1e15, 1e12),
-            ([[2e9, 3e9], [6e12, 5e9], [5e12, 4e9], [1e9, 1e9]], 1e15, 2e12),
+            ([[4e12, 2e9], [1e9, 3e9]], 1e15, 1e12),
+            ([[2e9, 3e9], [6e12, 5e9], [5e12, 4e9], [1e9, 1e9]], 5e14, 2e12),
             ([[3e12, 1e9]], 1e15, 1e12),
         ],
         generate=_draw_model,

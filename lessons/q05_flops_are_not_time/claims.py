@@ -253,7 +253,10 @@ def s002_16() -> Verdict:
 def s002_17() -> Verdict:
     """Where an A100's time goes in products and softmax of GPT-2 small: reading a text, and writing one token."""
     d, layers = 768, 12
-    at_once, one = passes.forward("gpt2", 8, 1024), layers * [roofline.matmul(1, d, n, dtype="fp16") for n in (3 * d, d, 4 * d, 4 * d)]
+    at_once, one = (
+        passes.forward("gpt2", 8, 1024),
+        layers * [roofline.matmul(1, d, n, dtype="fp16") for n in (3 * d, d, 4 * d, 4 * d)],
+    )
     shares = {}
     for name, ops in {"reading": at_once, "writing": one}.items():
         times = [(op.on(A100).seconds, op.on(A100).bound) for op in ops]
