@@ -28,7 +28,7 @@ from pathlib import Path
 import nbformat
 
 from course_lib.teaching.checks.check import public_cases
-from tools import keep, prose
+from tools import keep, prose, terms
 from tools.core_path import Times, fill, times
 from tools.freshness import LIBRARY, changed, made_from
 from tools.lint import SECRET, lint
@@ -155,6 +155,7 @@ def lesson_notebooks(root: Path, chosen: Sequence[str] = ()) -> dict[str, nbform
                 cell.source = fill(cell.source, taken, minutes)
             if cell.cell_type == "markdown" and MAP in cell.source:
                 cell.source = cell.source.replace(MAP, unit_map(root, page.front["course"].get("planned", {})))
+        terms.with_hovers(nb, terms.known(root, folder.name))
         notebooks[folder.name] = nb
     return notebooks
 
@@ -206,7 +207,10 @@ def derived(root: Path, chosen: Sequence[str] = ()) -> dict[Path, bytes]:
         about = {key: page.front["course"][key] for key in ("title", "part") if key in page.front["course"]}
         about |= {"minutes": taken.core, "deeper": taken.deeper, "exercises": taken.exercises}
         nb = notebook(page, _course(page, taken.core))
-        made[Path("notebooks", f"{unit}.json")] = _json(about | {"cells": cells_by_call(nb)})
+        about |= {"cells": cells_by_call(nb)}
+        if own := terms.read(folder)[0]:
+            about |= {"terms": terms.introductions(nb, own)}
+        made[Path("notebooks", f"{unit}.json")] = _json(about)
         if (folder / "exercises.md").exists():
             page = read_page(folder / "exercises.md", root)
             solutions[unit] = to_bytes(with_canaries(notebook(page, _course(page, taken.exercises))))

@@ -12,7 +12,7 @@ from pathlib import Path
 from course_lib.teaching.cards.card_texts import Card, CardError, names, parse_card
 from course_lib.teaching.cards.verdict import RULINGS
 from course_lib.teaching.checks.check import Check
-from tools import limits, mutants, prose, turns
+from tools import limits, mutants, prose, terms, turns
 from tools.core_path import calls, recut, stated
 from tools.source import (
     EMPTY,
@@ -76,6 +76,7 @@ def lint(root: Path, chosen: Sequence[str] = ()) -> list[Problem]:
             problems += [Problem(path.relative_to(root).as_posix(), line, message) for line, message in found]
         if not (folder / "lesson.md").exists():
             problems.append(Problem(f"lessons/{folder.name}/lesson.md", 1, "every unit needs a lesson.md"))
+    problems += terms.faults(root, [folder.name for folder in folders])
     return sorted(set(problems))
 
 
@@ -112,6 +113,8 @@ def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], chec
         yield from _check_faults(path, own, root)
     elif path.name == MUTANTS:
         yield from _mutants_faults(path, own)
+    elif path.name == terms.NAME:
+        yield from terms.form_faults(path)
     elif path.name == "ledger.toml":
         yield from _ledger_faults(path)
     elif path.name in ("truths.py", "claims.py"):
