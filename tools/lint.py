@@ -42,7 +42,7 @@ ASKED = ("prompt", "hints", "rounds")
 FIELDS = {  # of a card, beside `kind` and `reason`
     "number": (*ASKED, "unit", "scale", "range", "tolerance", "slips", "transfer"),
     "choice": (*ASKED, "choices"),
-    "claim": ("claim", "source", "corrected", "because", "evidence", "docket", "prompt", "hints"),
+    "claim": ("claim", "source", "corrected", "because", "evidence", "docket", "cell", "prompt", "hints"),
     "reflection": (*ASKED, "limit"),
 }
 
@@ -391,6 +391,8 @@ def _card_faults(path: Path) -> Faults:
             yield line, f"card {id!r}: a reason that begins with {{truth}} and a full stop is shown as a list"
         if card.kind == "reflection":
             continue
+        if card.cell and card.cell not in _cids(path.with_name("lesson.md")):
+            yield line, f"claim {id!r}: lesson.md has no cell with the cid {card.cell!r}"
         if card.kind == "claim" and not _in_ledger(path, name):
             yield line, f"claim {id!r} needs a line in ledger.toml: its ruling, derived by hand"
         module, function = path.with_name("claims.py" if card.kind == "claim" else "truths.py"), name.replace("-", "_")
@@ -433,6 +435,12 @@ def _in_ledger(path: Path, name: str) -> bool:
         return False
     except tomllib.TOMLDecodeError:
         return True
+
+
+def _cids(path: Path) -> set[str]:
+    """The names of a lesson's cells; empty for a missing one."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return set(re.findall(r'^(?:\+\+\+ .*"cid": *"|:cid: *|cid: *)([\w-]+)', text, re.MULTILINE))
 
 
 def _functions(path: Path) -> dict[str, set[str]]:

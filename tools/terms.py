@@ -48,7 +48,7 @@ class Words:
 
     @cached_property
     def _of(self) -> Mapping[str, Term]:
-        return {name.casefold(): term for term in self.terms for name in term.names}
+        return {name.casefold(): term for term in reversed(self.terms) for name in term.names}  # of two, the first
 
     @cached_property
     def _pattern(self) -> re.Pattern:
