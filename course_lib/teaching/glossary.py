@@ -3,7 +3,6 @@
 Terms stand in `glossary.toml` of the unit that is the first to use them, `"term|another name" = "its line"`.
 """
 
-import difflib
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,9 +69,6 @@ def _of(unit: str, found: Sequence[Term], prefix: str) -> Static:
 
 def _unknown(prefix: str) -> str:
     known = [units.prefix(unit) for unit in sorted(units.names(), key=units.order)]
-    near = difflib.get_close_matches(prefix, known, n=1)
-    if near:
-        return say("no-unit-near", prefix=prefix, near=near[0])
     return say("no-unit", prefix=prefix, units=", ".join(known))
 
 
