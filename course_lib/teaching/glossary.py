@@ -68,7 +68,7 @@ def _of(unit: str, found: Sequence[Term], prefix: str) -> Static:
 
 
 def _unknown(prefix: str) -> str:
-    known = [units.prefix(unit) for unit in sorted(units.names(), key=units.order)]
+    known = [units.prefix(unit) for unit in units.in_order()]
     return say("no-unit", prefix=prefix, units=", ".join(known))
 
 

@@ -16,14 +16,14 @@ ridge = "Where bounds meet."
 
 @pytest.fixture
 def two(learner, tmp_path, monkeypatch):
-    """Two toy units with terms; the build says of one where a term is introduced."""
+    """Two units with terms and two without; the build says of one where a term is introduced."""
     shutil.copytree(TOYS, tmp_path / "course")
     (tmp_path / "course/lessons/t1_toy/glossary.toml").write_text(ONE)
-    (tmp_path / "course/lessons/t2_other").mkdir()
-    (tmp_path / "course/lessons/t2_other/lesson.md").write_text("")
-    (tmp_path / "course/lessons/t2_other/glossary.toml").write_text('Batch = "Rows at once."\n')
-    (tmp_path / "course/lessons/t3_none").mkdir()
-    (tmp_path / "course/lessons/t3_none/lesson.md").write_text("")
+    (tmp_path / "course/lessons/t5_other").mkdir()
+    (tmp_path / "course/lessons/t5_other/lesson.md").write_text("")
+    (tmp_path / "course/lessons/t5_other/glossary.toml").write_text('Batch = "Rows at once."\n')
+    (tmp_path / "course/lessons/t6_none").mkdir()
+    (tmp_path / "course/lessons/t6_none/lesson.md").write_text("")
     (tmp_path / "course/notebooks/t1_toy.json").write_text(
         '{"title": "T1.", "terms": {"arithmetic intensity": "t1-why"}}'
     )
@@ -66,10 +66,10 @@ def test_the_table_that_ends_a_lesson_is_built_without_links(two, monkeypatch):
 @pytest.mark.parametrize(
     ("prefix", "line"),
     [
-        ("t3", "'t3' introduces no terms."),
-        ("t12", "There is no unit 't12'. Units are named by their beginning: t1, t2, t3."),
-        ("<b>", "There is no unit '<b>'. Units are named by their beginning: t1, t2, t3."),
-        (5, "There is no unit '5'. Units are named by their beginning: t1, t2, t3."),
+        ("t6", "'t6' introduces no terms."),
+        ("t12", "There is no unit 't12'. Units are named by their beginning: t1, t2, t5, t6."),
+        ("<b>", "There is no unit '<b>'. Units are named by their beginning: t1, t2, t5, t6."),
+        (5, "There is no unit '5'. Units are named by their beginning: t1, t2, t5, t6."),
     ],
 )
 def test_one_kind_line_where_there_is_nothing_to_show(two, prefix, line):
