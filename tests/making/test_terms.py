@@ -208,6 +208,7 @@ def texts(course, unit: str) -> str:
 
 
 def test_only_the_first_use_in_a_later_unit_has_a_hover(course):
+    put(course, EARLY, "An intensity, which the lint refuses.")
     put(course, LATE, "The intensity, arithmetic\nintensity and intensity.")
     assert Hovers(texts(course, LATE)).found == [
         ("Eight bits.", "bytes"),
