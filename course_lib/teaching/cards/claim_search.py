@@ -12,13 +12,13 @@ import traitlets
 
 from course_lib.teaching.cards.card_words import say
 
-_HERE = files(__package__)
+_HERE, _ABOVE = files(__package__), files("course_lib.teaching")
 
 
 class ClaimSearch(anywidget.AnyWidget):
     """The controls. All is done in the page: nothing is asked of the kernel."""
 
-    _esm = (_HERE / "claims.js").read_text(encoding="utf-8")
+    _esm = "\n".join(file.read_text(encoding="utf-8") for file in (_ABOVE / "make.js", _HERE / "claims.js"))
     _css = (_HERE / "claims.css").read_text(encoding="utf-8")
     words = traitlets.Dict().tag(sync=True)
     units = traitlets.List().tag(sync=True)  # [prefix, title]

@@ -1,12 +1,5 @@
 // Search, lesson and ruling over the tables of claims that stand in the same output: a row that does not fit is hidden, a table without
 // a row too, and while anything is asked for the others are open.
-function make(parent, tag, attributes = {}, text = "") {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  if (text) node.textContent = text;
-  parent.append(node);
-  return node;
-}
 
 function control(el, name, tag, attributes = {}) {
   const label = make(el, "label");
