@@ -160,7 +160,7 @@ def lesson_notebooks(root: Path, chosen: Sequence[str] = ()) -> dict[str, nbform
                 cell.source = cell.source.replace(MAP, unit_map(root, page.front["course"].get("planned", {})))
             if cell.cell_type == "markdown" and CLAIMS in cell.source:
                 cell.source = cell.source.replace(CLAIMS, claim_map(root))
-        terms.with_hovers(nb, terms.known(root, folder.name))
+        terms.with_hovers(nb, page, terms.known(root, folder.name))
         notebooks[folder.name] = nb
     return notebooks
 
@@ -210,17 +210,14 @@ def claim_map(root: Path) -> str:
     """
     lines = ["| lesson | claims | voted on in the lesson |", "| --- | --- | --- |"]
     for folder in sorted(units(root), key=lambda folder: course_units.order(folder.name)):
-        tables = tomllib.loads(text) if (text := _text(folder / "cards.toml")) else {}
+        cards = folder / "cards.toml"
+        tables = tomllib.loads(cards.read_text(encoding="utf-8")) if cards.exists() else {}
         claims = [table for table in tables.values() if table.get("kind") == "claim"]
         if claims:
-            title = front_matter(_text(folder / "lesson.md"))[0]["course"]["title"]
+            title = read_page(folder / "lesson.md", root).front["course"]["title"]
             name = f'<a id="{course_units.prefix(folder.name)}"></a>[{title}]({folder.name}.ipynb)'
             lines.append(f"| {name} | {len(claims)} | {sum(not claim.get('docket') for claim in claims)} |")
     return "\n".join(lines)
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def derived(root: Path, chosen: Sequence[str] = ()) -> dict[Path, bytes]:

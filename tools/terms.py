@@ -12,7 +12,8 @@ import nbformat
 
 from course_lib import units as course_units
 from course_lib.teaching.glossary import Term, split
-from tools.source import Problem, front_matter, no_toml, toml_lines, units
+from tools.core_path import sections
+from tools.source import Page, Problem, front_matter, no_toml, toml_lines, units
 
 NAME = "glossary.toml"
 
@@ -29,8 +30,6 @@ UNREAD = re.compile(rf"{NOT_PROSE} | \]\([^)\s]*\)", FLAGS)
 """What of a text nobody reads as prose. Of a link that is its target."""
 LINKED = re.compile(rf"\[[^\]]*\]\([^)]*\) | <a\b[^>]*>.*?</a> | {NOT_PROSE}", FLAGS)
 """That, and where no hover can stand: in a link."""
-
-FOLDED = "jp-MarkdownHeadingCollapsed"  # what marks the first cell of a deeper section
 
 
 def blanked(text: str, hidden: re.Pattern) -> str:
@@ -206,13 +205,15 @@ def known(root: Path, unit: str) -> list[Term]:
     return [term for folder in before for term in read(folder)[0]]
 
 
-def with_hovers(nb: nbformat.NotebookNode, terms: Sequence[Term]) -> None:
-    """Mark the first use of each of these terms in the prose of the core path with its line, which a mouse shows.
+def with_hovers(nb: nbformat.NotebookNode, page: Page, terms: Sequence[Term]) -> None:
+    """Mark the first use of each of these terms in the core path of a page, in its notebook `nb`, with the term's line,
+    which a mouse shows.
 
     A keyboard cannot reach it, for JupyterLab lets no text take the focus: `glossary()` is the way for all.
     """
     words, met = Words(terms), set()
-    for cell in _core(nb.cells) if terms else ():
+    core = {cell.line for cell in sections(page)[0].cells if not cell.is_code} if terms else set()
+    for cell in (node for node, cell in zip(nb.cells, page.cells, strict=True) if cell.line in core):
         marks = []
         for term, use in words.uses(blanked(cell.source, LINKED)):
             if term not in met:
@@ -221,17 +222,6 @@ def with_hovers(nb: nbformat.NotebookNode, terms: Sequence[Term]) -> None:
         for use, term in reversed(marks):
             shown = f'<abbr title="{_attribute(term.line)}">{cell.source[use.start() : use.end()]}</abbr>'
             cell.source = cell.source[: use.start()] + shown + cell.source[use.end() :]
-
-
-def _core(cells: Sequence[nbformat.NotebookNode]) -> Iterator[nbformat.NotebookNode]:
-    """The cells of text that are in no deeper section."""
-    deeper = False
-    for cell in cells:
-        if cell.cell_type == "markdown":
-            if re.match(r"#{1,2} ", cell.source):
-                deeper = bool(cell.metadata.get(FOLDED)) and cell.source.startswith("## Deeper: ")
-            if not deeper:
-                yield cell
 
 
 def _attribute(line: str) -> str:
