@@ -1,4 +1,6 @@
-"""Checks of the exercises of Q3: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+"""Checks of Q3, of its exercises and of the lines that the lesson leaves to write: what is asked, how inputs are drawn,
+the reference, and the wrong answers that people give.
+"""
 
 from math import isqrt
 
@@ -317,7 +319,87 @@ def _draw_kv(rng):
     return (*shape, lengths, page)
 
 
+# ---- the lesson's own: one line each --------------------------------------------------------------
+
+
+def _lean(batch, seq, d, heads, wide=2, narrow=8):
+    """Numbers: `narrow` tensors of the stream's size, `wide` of four times that, and what the norms and SDPA keep of rows."""
+    return batch * seq * ((narrow + 4 * wide) * d + 4 + heads)
+
+
+def _lean_block(batch, seq, d, heads):
+    return _lean(batch, seq, d, heads)
+
+
+def _draw_lean(rng):
+    heads = rng.choice([4, 12, 16])
+    return rng.randrange(2, 20), rng.choice([128, 512, 1024]), 64 * heads, heads
+
+
+def _outgrown(tokens, d, kept=16):
+    return kept * d * tokens / (12 * d**2)
+
+
+def _draw_outgrown(rng):
+    return rng.randrange(1, 10**6), rng.choice([768, 1024, 1600, 4096])
+
+
+def _checkpointed(layers, stream, block):
+    return layers * stream + block
+
+
+def _draw_checkpointed(rng):
+    stream = rng.randrange(1, 10**9)
+    return rng.randrange(2, 100), stream, stream * rng.randrange(2, 40) + rng.randrange(1, 1000)
+
+
 CHECKS = [
+    Check(
+        id="q03.turn-lean",
+        points=0,
+        signature="lean_block(batch, seq, d, heads)",
+        public=[(4, 128, 128, 4), (16, 1024, 768, 12), (1, 512, 1600, 25), (2, 2048, 4096, 32)],
+        generate=_draw_lean,
+        reference=_lean_block,
+        wrong={
+            "output twice": lambda *block: _lean(*block, narrow=9),
+            "as written": lambda *block: _lean(*block, wide=5),
+            "one wide tensor": lambda *block: _lean(*block, wide=1),
+            "wide as narrow": lambda *block: _lean(*block, wide=0, narrow=10),
+            "scores": lambda batch, seq, d, heads: _lean(batch, seq, d, heads) + batch * heads * seq**2,
+            "statistics forgotten": lambda batch, seq, d, heads: 16 * batch * seq * d,
+        },
+    ),
+    Check(
+        id="q03.turn-outgrown",
+        points=0,
+        signature="outgrown(tokens, d)",
+        public=[(576, 768), (16_384, 768), (1000, 4096), (1, 1600)],
+        generate=_draw_outgrown,
+        reference=_outgrown,
+        wrong={
+            "one tensor": lambda tokens, d: _outgrown(tokens, d, kept=1),
+            "as written": lambda tokens, d: _outgrown(tokens, d, kept=28),
+            "upside down": lambda tokens, d: 1 / _outgrown(tokens, d),
+            "width once": lambda tokens, d: 16 * tokens / 12,
+            "bytes": lambda tokens, d: 2 * _outgrown(tokens, d),
+        },
+    ),
+    Check(
+        id="q03.turn-checkpointed",
+        points=0,
+        signature="checkpointed(layers, stream, block)",
+        public=[(12, 50, 1350), (32, 537, 9000), (2, 10, 77), (1, 5, 80)],
+        generate=_draw_checkpointed,
+        reference=_checkpointed,
+        wrong={
+            "inputs only": lambda layers, stream, block: layers * stream,
+            "all blocks at work": lambda layers, stream, block: layers * (stream + block),
+            "no checkpointing": lambda layers, stream, block: layers * block,
+            "block only": lambda layers, stream, block: block,
+            "one input": lambda layers, stream, block: stream + block,
+        },
+    ),
     Check(
         id="q03.ledger",
         points=3,

@@ -3,9 +3,8 @@
 from course_lib.accounting import flops, hardware, inference, memory, models
 from course_lib.teaching.cards.verdict import Verdict
 
-BATCH, SEQ = 32, 2048  # the notes' case, on a model of their sizes
-NOTES = models.Transformer("7B of the notes", layers=32, d_model=4096, heads=32, vocab=32000, context=2048)
-STATE = 16 * 7 * 10**9  # bytes: the notes' 112 GB, 16 for each of 7e9 parameters
+BATCH, SEQ = 32, 2048  # the case of the claims, on a model of their sizes
+SEVEN = models.Transformer("7B", layers=32, d_model=4096, heads=32, vocab=32000, context=2048)
 
 
 def _ruling(*tests: bool) -> str:
@@ -18,12 +17,12 @@ def _gb(number) -> float:
 
 def _formula() -> int:
     """Bytes of one layer by the formula on trial."""
-    return BATCH * SEQ * NOTES.d_model * 2
+    return BATCH * SEQ * SEVEN.d_model * 2
 
 
 def _korthikanti(recompute: str = "none"):
     """All layers; "selective" keeps what fused attention keeps."""
-    return memory.activations(NOTES, batch=BATCH, seq=SEQ, recompute=recompute, convention="megatron")
+    return memory.activations(SEVEN, batch=BATCH, seq=SEQ, recompute=recompute, convention="megatron")
 
 
 def s003_46() -> Verdict:
@@ -65,7 +64,7 @@ def s003_51() -> Verdict:
     before = {how: _gb(all_layers) for how, all_layers in kept.items()}
     after = {how: _gb(inputs + int(all_layers["layer"])) for how, all_layers in kept.items()}
     cuts = {how: 1 - after[how] / before[how] for how in kept}
-    plain, full = (int(flops.training_step(NOTES, BATCH, SEQ, recompute=how)) for how in ("none", "full"))
+    plain, full = (int(flops.training_step(SEVEN, BATCH, SEQ, recompute=how)) for how in ("none", "full"))
     return Verdict(
         _ruling(inputs <= 12e9, all(0.5 <= cut <= 0.8 for cut in cuts.values()), 1.2 <= full / plain <= 1.3),
         inputs=_gb(inputs),
@@ -92,8 +91,8 @@ def s003_04() -> Verdict:
 
 
 def s003_45() -> Verdict:
-    """Without checkpointing, as the notes mean it: with it they expect 12 GB."""
-    by_formula = NOTES.layers * _formula()
+    """Without checkpointing, as the claim means it: with it, another one expects 12 GB."""
+    by_formula = SEVEN.layers * _formula()
     candidates = (by_formula, int(_korthikanti()), int(_korthikanti("selective")))
     return Verdict(
         _ruling(any(abs(value / 48e9 - 1) < 0.1 for value in candidates)),
@@ -107,12 +106,12 @@ def s003_45() -> Verdict:
 
 def s003_48() -> Verdict:
     """Whether a forward pass without gradients needs more memory with more layers: measured, where torch is."""
-    weights, activations = 14e9, NOTES.layers * _formula()
-    cache = int(memory.kv_cache(NOTES, batch=BATCH, tokens=SEQ))
+    weights, activations = 14e9, SEVEN.layers * _formula()
+    cache = int(memory.kv_cache(SEVEN, batch=BATCH, tokens=SEQ))
     two, eight = (_forward_only(layers) for layers in (2, 8))
     return Verdict(
         _ruling(eight > 2 * two),
-        notes=(weights + activations) / 2**30,
+        planned=(weights + activations) / 2**30,
         tensor=_gb(_formula()),
         cache=_gb(cache),
         two=two / 1e6,

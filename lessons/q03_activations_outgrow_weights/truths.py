@@ -48,5 +48,17 @@ def kv_cache(model: str, layers: int, kv_heads: int, sequences: int, tokens: int
 
 def context_that_fits() -> int:
     model, users = models.load("llama2-7b"), 32
-    left = hardware.load("h100-sxm").nominal_memory - 2 * int(model.parameters())
-    return left // (users * int(memory.kv_cache(model, batch=1, tokens=1)))
+    card, each = hardware.load("h100-sxm"), users * int(memory.kv_cache(model, batch=1, tokens=1))
+    as_sold, reported = (
+        (size - 2 * int(model.parameters())) // each for size in (card.nominal_memory, card.memory_capacity)
+    )
+    assert reported == 4294  # the card's text names it
+    return as_sold
+
+
+def opt_on_paper() -> float:
+    """A GPT-2 of its sizes: the block is the same but for the ReLU."""
+    opt = models.load("opt-1.3b")
+    alike = replace(GPT2, layers=opt.layers, d_model=opt.d_model, heads=opt.heads, activation=opt.activation)
+    layer = memory.activations(alike, batch=8, seq=1024, precision="bf16", attention="sdpa")["layer"]
+    return alike.layers * int(layer) / 1e9
