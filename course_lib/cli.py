@@ -59,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--all", action="store_true", help=say("build", "all"))
     build.add_argument("--lint", action="store_true", help=say("build", "lint"))
     build.add_argument("--check", action="store_true", help=say("build", "check"))
+    build.add_argument("--draft", action="store_true", help=say("build", "draft"))
 
     new = command("new", _new)
     new.add_argument("unit", metavar="UNIT", help=say("new", "unit"))
@@ -109,7 +110,7 @@ def _lab(arguments) -> int:
 
 
 def _build(arguments) -> int:
-    options = [f"--{name}" for name in ("all", "lint", "check") if getattr(arguments, name)]
+    options = [f"--{name}" for name in ("all", "lint", "check", "draft") if getattr(arguments, name)]
     return _tool("build", *arguments.unit, *options)
 
 

@@ -55,8 +55,9 @@ def unit_of(id: str) -> str | None:
 
 
 def about(unit: str) -> Mapping[str, Any]:
-    """What the build says of a unit's lesson: "title", "minutes", "part" where it belongs to one, and "cells", the ids
-    of the cells that show its cards. Empty before the first build.
+    """What the build says of a unit: "title", "part" where it belongs to one, the minutes of its core path ("minutes"),
+    its "deeper" sections and its "exercises", and "cells", the ids of the cells that show its cards. Empty before the
+    first build.
     """
     return json.loads(_read(home() / "notebooks" / f"{unit}.json") or "{}")
 

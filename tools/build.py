@@ -29,10 +29,11 @@ import nbformat
 
 from course_lib.teaching.checks.check import public_cases
 from tools import keep, prose
+from tools.core_path import Times, fill, times
 from tools.freshness import LIBRARY, changed, made_from
 from tools.lint import SECRET, lint
 from tools.outputs import HOW, images_without_words
-from tools.source import SourceError, files, front_matter, load_checks, notebook, read_page, to_bytes, units
+from tools.source import Page, SourceError, files, load_checks, notebook, read_page, to_bytes, units
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL = Path(__file__).with_name("watched_kernel.py")
@@ -56,13 +57,14 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     mode.add_argument("--all", action="store_true", help="execute every notebook, changed or not")
     mode.add_argument("--lint", action="store_true", help="only check the sources")
     mode.add_argument("--check", action="store_true", help="compare what is built with the sources; execute nothing")
+    mode.add_argument("--draft", action="store_true", help="execute once, on a busy machine too; drafts stay stale")
     options = parser.parse_args(argv)
     try:
         problems = lint(root, options.unit)
         if not problems and options.check:
             problems = drift(root, options.unit)
         if not problems and not (options.check or options.lint):
-            build(root, options.unit, everything=options.all)
+            build(root, options.unit, everything=options.all, draft=options.draft)
     except SourceError as error:
         problems = error.problems
     except BuildError as error:
@@ -72,9 +74,9 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
     return 1 if problems else 0
 
 
-def build(root: Path, chosen: Sequence[str] = (), everything: bool = False) -> list[str]:
+def build(root: Path, chosen: Sequence[str] = (), everything: bool = False, draft: bool = False) -> list[str]:
     """Write all that is built of the chosen units (default: all), and execute the notebooks whose outputs are stale;
-    returns the names of the executed units.
+    returns the names of the executed units. A draft takes what one run measures, and stays stale.
     """
     made = derived(root, chosen)
     for path, content in made.items():
@@ -84,7 +86,7 @@ def build(root: Path, chosen: Sequence[str] = (), everything: bool = False) -> l
     for unit in pages.keys() - set(stale):
         _write(root / _notebook_path(unit), to_bytes(_with_outputs(pages[unit], _stored(root, unit))))
     for unit in _progress(stale):
-        _write(root / _notebook_path(unit), to_bytes(execute(pages[unit], root, unit)))
+        _write(root / _notebook_path(unit), to_bytes((drafted if draft else execute)(pages[unit], root, unit)))
     for path in strays(root, made) if not chosen else ():
         print(f"{path}: no lesson makes this file; remove it", file=sys.stderr)
     print(f"{len(stale)} of {len(pages)} notebooks executed; the others are up to date.")
@@ -144,19 +146,28 @@ def lesson_notebooks(root: Path, chosen: Sequence[str] = ()) -> dict[str, nbform
     """
     notebooks = {}
     for folder in units(root, chosen):
-        page = read_page(folder / "lesson.md", root)
-        nb = notebook(page, _course(page))
-        for cell in nb.cells:
+        page, taken = read_page(folder / "lesson.md", root), _times(folder, root)
+        nb = notebook(page, _course(page, taken.core))
+        for cell, minutes in zip(nb.cells, taken.cells, strict=True):
             if "slideshow" not in cell.metadata:
                 cell.metadata["slideshow"] = {"slide_type": "skip"}
+            if cell.cell_type == "markdown":
+                cell.source = fill(cell.source, taken, minutes)
             if cell.cell_type == "markdown" and MAP in cell.source:
                 cell.source = cell.source.replace(MAP, unit_map(root, page.front["course"].get("planned", {})))
         notebooks[folder.name] = nb
     return notebooks
 
 
-def _course(page) -> dict:
-    return {key: page.front["course"][key] for key in ("unit", "title", "minutes")}
+def _course(page: Page, minutes: int) -> dict:
+    return {key: page.front["course"][key] for key in ("unit", "title")} | {"minutes": minutes}
+
+
+def _times(folder: Path, root: Path) -> Times:
+    """How long a unit takes."""
+    exercises = folder / "exercises.md"
+    pages = (read_page(path, root) if path.exists() else None for path in (folder / "lesson.md", exercises))
+    return times(*pages)
 
 
 def unit_map(root: Path, planned: Mapping[str, Sequence[str]], notebooks: str = "") -> str:
@@ -165,29 +176,40 @@ def unit_map(root: Path, planned: Mapping[str, Sequence[str]], notebooks: str = 
 
     A title that a unit has the number of is no longer planned.
     """
-    fronts = {
-        folder.name: front_matter((folder / "lesson.md").read_text("utf-8"))[0]["course"] for folder in units(root)
-    }
-    lines = ["| part | question | lesson |", "| --- | --- | --- |"]
+    folders = {folder.name: folder for folder in units(root)}
+    fronts = {name: read_page(folder / "lesson.md", root).front["course"] for name, folder in folders.items()}
+    lines = ["| part | question | lesson | core path | deeper | exercises |", "| --- | --- | --- | --- | --- | --- |"]
     for part in dict.fromkeys([*planned, *filter(None, (front.get("part") for front in fronts.values()))]):
         here = {name: front["title"] for name, front in fronts.items() if front.get("part") == part}
         numbers = {title.partition(". ")[0] for title in here.values()}
-        rows = [f"**{title}** | [**open**]({notebooks}{name}.ipynb) |" for name, title in here.items()]
-        rows += [f"{title} | later |" for title in planned.get(part, ()) if title.partition(". ")[0] not in numbers]
+        rows = [
+            f"**{title}** | [**open**]({notebooks}{name}.ipynb) | {_minutes(_times(folders[name], root))} |"
+            for name, title in here.items()
+        ]
+        rows += [
+            f"{title} | later | | | |" for title in planned.get(part, ()) if title.partition(". ")[0] not in numbers
+        ]
         lines += [f"| {'' if i else part} | {row}" for i, row in enumerate(rows)]
     return "\n".join(lines)
+
+
+def _minutes(taken: Times) -> str:
+    """Three cells of the map."""
+    return " | ".join(f"{minutes} min" if minutes else "–" for minutes in (taken.core, taken.deeper, taken.exercises))
 
 
 def derived(root: Path, chosen: Sequence[str] = ()) -> dict[Path, bytes]:
     """Path -> content of every built file but the executed notebooks."""
     solutions, made = {}, {}
     for folder in units(root, chosen):
-        unit, page = folder.name, read_page(folder / "lesson.md", root)
-        about = {key: page.front["course"][key] for key in ("title", "minutes", "part") if key in page.front["course"]}
-        made[Path("notebooks", f"{unit}.json")] = _json(about | {"cells": cells_by_call(notebook(page, _course(page)))})
+        unit, page, taken = folder.name, read_page(folder / "lesson.md", root), _times(folder, root)
+        about = {key: page.front["course"][key] for key in ("title", "part") if key in page.front["course"]}
+        about |= {"minutes": taken.core, "deeper": taken.deeper, "exercises": taken.exercises}
+        nb = notebook(page, _course(page, taken.core))
+        made[Path("notebooks", f"{unit}.json")] = _json(about | {"cells": cells_by_call(nb)})
         if (folder / "exercises.md").exists():
             page = read_page(folder / "exercises.md", root)
-            solutions[unit] = to_bytes(with_canaries(notebook(page, _course(page))))
+            solutions[unit] = to_bytes(with_canaries(notebook(page, _course(page, taken.exercises))))
         if checks := load_checks(folder, root):
             made[Path("exercises", unit, "checks.json")] = _json({check.id: public_cases(check) for check in checks})
     if (root / "README.md").exists():
@@ -288,7 +310,7 @@ def strays(root: Path, made: Iterable[Path]) -> list[Path]:
 def without_outputs(nb: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """A copy of a notebook without what executing it added; the values in its text stay."""
     nb = nbformat.from_dict(nb)
-    for key in ("made_from", "measured", "values"):
+    for key in ("made_from", "measured", "values", "draft"):
         nb.metadata.get("course", {}).pop(key, None)
     for cell in _code(nb):
         cell.outputs, cell.execution_count = [], None
@@ -306,6 +328,8 @@ def why_stale(root: Path, unit: str, nb: nbformat.NotebookNode) -> str:
         return "its code is another one"
     if prose.values(nb, stored) is None:
         return prose.ANOTHER
+    if stored.metadata.get("course", {}).get("draft"):
+        return "it is a draft"
     folder = root / "lessons" / unit
     news = changed(root, folder, stored.metadata.get("course", {}).get("made_from", {}), _reads(root, unit))
     return f"{', '.join(news[:3])} changed" if news else ""
@@ -356,6 +380,16 @@ def execute(nb: nbformat.NotebookNode, root: Path, unit: str) -> nbformat.Notebo
     prefix, day = unit.partition("_")[0], made.metadata.course.measured
     print(f"{prefix}: the machine was busy; the measured outputs of {day} stay", file=sys.stderr)
     return made
+
+
+def drafted(nb: nbformat.NotebookNode, root: Path, unit: str) -> nbformat.NotebookNode:
+    """A copy of `nb` with the outputs of one run, on a busy machine too: for an author to look at."""
+    run = _run(nb, root, unit)
+    if run.notebook is None:
+        raise BuildError(run.doubts[0])
+    run.notebook.metadata.course.pop("measured", None)
+    run.notebook.metadata.course.draft = True
+    return run.notebook
 
 
 @dataclass(frozen=True)

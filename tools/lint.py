@@ -6,22 +6,22 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-
-from IPython.core.inputtransformer2 import TransformerManager
 
 from course_lib.teaching.cards.card_texts import Card, CardError, names, parse_card
 from course_lib.teaching.cards.verdict import RULINGS
 from course_lib.teaching.checks.check import Check
-from tools import mutants, prose
+from tools import limits, mutants, prose, turns
+from tools.core_path import calls, recut, stated
 from tools.source import (
     EMPTY,
     NOTEBOOK_FILES,
     UNIT_FILES,
-    Cell,
     Page,
     Problem,
     SourceError,
+    called,
     files,
     front_matter,
     load_checks,
@@ -45,6 +45,8 @@ FIELDS = {  # of a card, beside `kind` and `reason`
     "claim": ("claim", "source", "corrected", "because", "evidence", "docket", "prompt", "hints"),
     "reflection": (*ASKED, "limit"),
 }
+
+STATED_AS = "*Difficulty 2 of 5. 10 minutes. 3 points.*"
 
 NBGRADER = {"grade": bool, "grade_id": str, "locked": bool, "schema_version": int, "solution": bool, "task": bool}
 
@@ -91,14 +93,18 @@ def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], chec
             yield from ((problem.line, problem.message) for problem in error.problems)
             return
         yield from _front_matter_faults(page, path)
+        yield from _minutes_faults(page, path, root)
         yield from _part_faults(page, path, root)
         yield from _cell_faults(page)
         yield from prose.faults(page)
         yield from _code_faults(page, cards, checks)
         if path.name == "exercises.md":
             yield from _nbgrader_faults(page, own)
+            yield from _exercise_faults(page)
         else:
             yield from _no_nbgrader_faults(page)
+            yield from turns.faults(page, own)
+            yield from limits.faults(page, _card_tables(path.with_name("cards.toml")))
         yield from _secret_block_faults(path)
     elif path.name == "cards.toml":
         yield from _card_faults(path)
@@ -126,7 +132,6 @@ def _front_matter_faults(page: Page, path: Path) -> Faults:
         "kernelspec.name": ("python3", lambda value: value == "python3"),
         "course.unit": (f"the folder's name, {folder}", lambda value: value == folder),
         "course.title": ("the title in words", lambda value: isinstance(value, str) and value.strip()),
-        "course.minutes": ("a whole number of minutes", lambda value: type(value) is int and value > 0),
     }
     for dotted, (what, fulfilled) in wanted.items():
         value, *_, key = page.front, *dotted.split(".")
@@ -141,10 +146,22 @@ def _line_of_key(key: str, lines: Sequence[str]) -> int:
     return next((i for i, text in enumerate(lines, 1) if text.strip().startswith(f"{key}:")), 1)
 
 
+def _minutes_faults(page: Page, path: Path, root: Path) -> Faults:
+    """Typed minutes: a lesson that is not re-cut yet has them, and its exercises may."""
+    if recut(page):
+        return
+    typed, line = page.course["minutes"], _line_of_key("minutes", path.read_text(encoding="utf-8").splitlines())
+    if type(typed) is not int or typed <= 0:
+        yield line, f"front matter: course.minutes must be a whole number of minutes, not {typed!r}"
+    elif path.name == "exercises.md":
+        with suppress(OSError, SourceError):  # what is wrong with the lesson is said there
+            if recut(read_page(path.with_name("lesson.md"), root)):
+                yield line, "front matter: course.minutes goes; the minutes that the exercises state are added up"
+
+
 def _part_faults(page: Page, path: Path, root: Path) -> Faults:
     """A part that the map of the course does not have: a slip of the pen would give it a new one."""
-    course = page.front.get("course")
-    part = course.get("part") if isinstance(course, dict) else None
+    part = page.course.get("part")
     if part is None:
         return
     parts = [each for folder in units(root) for each in _planned(folder / "lesson.md")]
@@ -195,39 +212,24 @@ def _code_faults(page: Page, cards: set[str], checks: set[str]) -> Faults:
             if re.match(r"\s*%matplotlib\b", text):
                 yield cell.source_line + i, "no %matplotlib: inline figures are the default"
         try:
-            tree = _parse(cell)
+            tree = cell.syntax()
         except SyntaxError as error:
             yield cell.source_line + (error.lineno or 1) - 1, f"SyntaxError: {error.msg}"
             continue
         if cell is code[0]:
             for statement in tree.body:
                 if not isinstance(statement, (ast.Import, ast.ImportFrom)):
-                    yield _line(cell, statement), "the first code cell holds imports only"
+                    yield cell.line_of(statement), "the first code cell holds imports only"
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
-                yield _line(cell, node), "no `import *`: name what you import"
+                yield cell.line_of(node), "no `import *`: name what you import"
             elif isinstance(node, ast.Call):
-                name, first = _called(node), node.args[0] if node.args else None
+                name, first = called(node), node.args[0] if node.args else None
                 if name == "filterwarnings":
-                    yield _line(cell, node), "no warnings.filterwarnings: repair what warns"
+                    yield cell.line_of(node), "no warnings.filterwarnings: repair what warns"
                 known = {"card": cards, "check": checks}.get(name)
                 if known is not None and isinstance(first, ast.Constant) and first.value not in known:
-                    yield _line(cell, node), f"there is no {name} {first.value!r}"
-
-
-def _parse(cell: Cell) -> ast.Module:
-    """The syntax tree of a cell, line and cell magics included."""
-    source = cell.node.source
-    blank = len(source) - len(source.lstrip("\n"))  # IPython drops leading blank lines
-    return ast.parse("\n" * blank + TransformerManager().transform_cell(source))
-
-
-def _line(cell: Cell, node: ast.AST) -> int:
-    return cell.source_line + node.lineno - 1
-
-
-def _called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+                    yield cell.line_of(node), f"there is no {name} {first.value!r}"
 
 
 # --------------------------------------------------------------------------------------------------------- exercises
@@ -279,8 +281,28 @@ def _nbgrader_faults(page: Page, own: list[Check]) -> Faults:
         if check.unit is not None and not any(_is_stub_of(cell.node, check.name) for cell in page.cells):
             line = used.get(check.id, 1)
             yield line, f"check {check.id!r}: the answer cell begins with `{check.name} = None` before BEGIN SOLUTION"
-        if check.id not in used:
+        if check.points and check.id not in used:
             yield 1, f"no grade cell uses check {check.id!r}"
+        if not check.points and (places := _shown_at(page, check.id)):
+            yield places[0], f"check {check.id!r} has no points: it belongs in a your-turn of lesson.md"
+
+
+def _shown_at(page: Page, id: str) -> list[int]:
+    """The lines of calls of one check."""
+    found = [(cell, call) for cell in page.cells if cell.is_code for call in calls(cell) if called(call) == "check"]
+    return [cell.line_of(call) for cell, call in found if call.args and getattr(call.args[0], "value", "") == id]
+
+
+def _exercise_faults(page: Page) -> Faults:
+    """Exercises that do not say how long they take, and points that belong to no exercise."""
+    begun = False
+    for cell in page.cells:
+        if not cell.is_code and cell.node.source.startswith("## "):
+            begun = True
+            if stated(cell) is None:
+                yield cell.source_line, f"below the heading of an exercise stands a line such as {STATED_AS}"
+        elif not begun and cell.node.metadata.get("nbgrader", {}).get("grade"):
+            yield cell.line, "this has points and belongs to no exercise: an exercise begins with a heading, `## 1. …`"
 
 
 def _is_stub_of(cell, name: str) -> bool:
@@ -298,7 +320,7 @@ def _graded_check(source: str) -> str | None:
     call = getattr(statement, "value", None)
     alone = isinstance(statement, ast.Expr) and isinstance(call, ast.Call) and not source.rstrip().endswith(";")
     named = alone and len(call.args) == 2 and isinstance(call.args[1], ast.Name)
-    if named and _called(call) == "check" and isinstance(call.args[0], ast.Constant):
+    if named and called(call) == "check" and isinstance(call.args[0], ast.Constant):
         return call.args[0].value
     return None
 
@@ -330,13 +352,19 @@ def _secret_block_faults(path: Path) -> Faults:
 
 def _card_lines(path: Path) -> dict[str, int]:
     """Card id -> line of its table; empty for a missing or unreadable file."""
+    tables = _card_tables(path)
+    lines = path.read_text(encoding="utf-8").splitlines() if tables else []
+    heads = {head.strip("[] \"'"): i for i, head in reversed(list(enumerate(lines, 1))) if head[:1] == "["}
+    return {id: heads.get(id.partition(".")[2], 1) for id in tables}
+
+
+def _card_tables(path: Path) -> dict[str, dict]:
+    """Card id -> its table; empty for a missing or unreadable file."""
     try:
-        text = path.read_text(encoding="utf-8")
-        tables = tomllib.loads(text)
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError):
         return {}
-    heads = {head.strip("[] \"'"): i for i, head in reversed(list(enumerate(text.splitlines(), 1))) if head[:1] == "["}
-    return {f"{path.parent.name.partition('_')[0]}.{name}": heads.get(name, 1) for name in tables}
+    return {f"{path.parent.name.partition('_')[0]}.{name}": table for name, table in tables.items()}
 
 
 def _card_faults(path: Path) -> Faults:
@@ -421,7 +449,7 @@ def _claim_faults(card: Card, module: Path, function: str) -> Iterator[str]:
     """Names on which the texts of a claim and its verdicts do not agree; silent where a mapping hands over some."""
     tree = ast.parse(module.read_text(encoding="utf-8"))
     body = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
-    calls = [node for node in ast.walk(body) if isinstance(node, ast.Call) and _called(node) == "Verdict"]
+    calls = [node for node in ast.walk(body) if isinstance(node, ast.Call) and called(node) == "Verdict"]
     given = {keyword.arg for call in calls for keyword in call.keywords}
     said = names("".join([card.because, card.corrected, *card.evidence.values()]))
     if None in given:

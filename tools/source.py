@@ -1,5 +1,6 @@
 """Reading `lessons/<unit>/`: notebooks in MyST text with the source line of every cell, and the unit's checks."""
 
+import ast
 import contextlib
 import hashlib
 import json
@@ -8,11 +9,13 @@ import tomllib
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import jupytext.myst
 import nbformat
 import yaml
+from IPython.core.inputtransformer2 import TransformerManager
 
 from course_lib.grading.intake.task import read_checks, run_file
 from course_lib.teaching.checks.check_words import WordsError
@@ -54,6 +57,29 @@ class Cell:
     line: int
     source_line: int
 
+    @property
+    def is_code(self) -> bool:
+        return self.node.cell_type == "code"
+
+    @property
+    def tags(self) -> list[str]:
+        return self.node.metadata.get("tags", [])
+
+    def syntax(self) -> ast.Module:
+        """The syntax tree of a code cell, line and cell magics included. Raises `SyntaxError`."""
+        source = self.node.source
+        blank = len(source) - len(source.lstrip("\n"))  # IPython drops leading blank lines
+        return ast.parse("\n" * blank + TransformerManager().transform_cell(source))
+
+    def line_of(self, node: ast.AST) -> int:
+        """The line of the file in which a piece of the cell's code begins."""
+        return self.source_line + node.lineno - 1
+
+
+def called(call: ast.Call) -> str:
+    """The name that is called: `card` of `card("q05.x")` and of `course_lib.card("q05.x")`."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
 
 @dataclass(frozen=True)
 class Page:
@@ -62,6 +88,12 @@ class Page:
     path: str
     front: dict
     cells: list[Cell]
+
+    @property
+    def course(self) -> dict:
+        """What the front matter says of the course; empty where that is no table."""
+        course = self.front.get("course")
+        return course if isinstance(course, dict) else {}
 
 
 def units(root: Path, chosen: Sequence[str] = ()) -> list[Path]:
@@ -150,7 +182,12 @@ def _block_break_faults(number: int, metadata: str) -> list[tuple[int, str]]:
 
 def read_page(path: Path, root: Path) -> Page:
     """The notebook in `path`. Raises `SourceError` for what jupytext would misread or refuse."""
-    name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+    return _page(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=64)
+def _page(name: str, text: str) -> Page:
+    """A page from its text: the lint, the map of the course and the build all want it."""
     try:
         front, _ = front_matter(text)
     except ValueError as error:

@@ -30,13 +30,17 @@ BASE64 = re.compile(r"[A-Za-z0-9+/\s]{16,}={0,2}\s*")
 
 def secrets(lessons: Path) -> dict[str, str]:
     """Text without comments and spaces -> where it stands, for what the units in `lessons` keep from learners: each
-    function of a checks.py, whole and, if it is long enough, its body alone; each solution and mark scheme.
+    function of a checks.py, whole and, if it is long enough, its body alone; each solution and mark scheme. A lesson
+    shows the reference of a your-turn, which is none.
     """
     found = {}
     for path in sorted(lessons.glob("*/checks.py")):
         source = path.read_text(encoding="utf-8")
-        lines = source.splitlines()
-        for node in ast.walk(ast.parse(source)):
+        tree, lines = ast.parse(source), source.splitlines()
+        shown = _shown(tree)
+        for node in ast.walk(tree):
+            if node in shown or getattr(node, "name", "") in shown:
+                continue
             if isinstance(node, ast.FunctionDef):
                 first = node.body[min(ast.get_docstring(node) is not None, len(node.body) - 1)]
                 parts = ["\n".join(lines[at - 1 : node.end_lineno]) for at in (node.lineno, first.lineno)]
@@ -54,6 +58,19 @@ def secrets(lessons: Path) -> dict[str, str]:
                 line = source.count("\n", 0, block.start()) + 1
                 found[text] = f"{path.parent.name}/exercises.md:{line}"
     return found
+
+
+def _shown(tree: ast.Module) -> set[str | ast.expr]:
+    """The references of checks without points, by name or as they stand, less the names that a graded check has too."""
+    shown, graded = set(), set()
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Check":
+            given = {keyword.arg: keyword.value for keyword in call.keywords}
+            if isinstance(given.get("points"), ast.Constant) and given["points"].value == 0:
+                shown.add(getattr(given.get("reference"), "id", given.get("reference")))
+            else:
+                graded |= {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
+    return shown - graded
 
 
 def squeezed(text: str) -> str:

@@ -19,7 +19,6 @@ kernelspec:
 course:
   unit: q98_toy
   title: Exercises for a toy
-  minutes: 5
 ---
 """
 CELL = """
@@ -99,6 +98,8 @@ CHECKS = [
           wrong={"GB for TB": _thousandfold}),
     Check(id="q98.pieces", points=2, signature="pieces(n, size)", public=[(7, 2), (8, 4)], reference=_pieces,
           generate=lambda rng: (rng.randint(100, 999), rng.randint(2, 9))),
+    Check(id="q98.turn-twice", points=0, signature="twice(x)", public=[(3,)], reference=_twice,
+          generate=lambda rng: (rng.randint(10, 99),)),
 ]
 """
 WORDS = """

@@ -19,7 +19,6 @@ kernelspec:
 course:
   unit: q99_toy
   title: A toy
-  minutes: 5
 ---
 
 # A toy
@@ -66,7 +65,6 @@ kernelspec:
 course:
   unit: q99_toy
   title: Exercises for a toy
-  minutes: 5
 ---
 
 # Exercises
@@ -74,6 +72,10 @@ course:
 ```{code-cell} ipython3
 from course_lib import check
 ```
+
+## 1. Twice
+
+*Difficulty 1 of 5. 10 minutes. 3 points.*
 
 **Deliverable**: `twice(x)` returns 2x.
 

@@ -32,7 +32,7 @@ def test_what_is_built(built):
         "exercises/q99_toy/checks.json",
     }
     about = json.loads((built.root / "notebooks/q99_toy.json").read_text())
-    assert about == {"title": "A toy", "minutes": 5, "cells": {}}
+    assert about == {"title": "A toy", "minutes": 5, "deeper": 0, "exercises": 10, "cells": {}}
     data = json.loads((built.root / "exercises/q99_toy/checks.json").read_text())
     assert data["q99.twice"]["cases"] == [
         {"input": {"args": [3]}, "expected": 6},

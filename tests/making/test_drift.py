@@ -96,13 +96,13 @@ def test_a_changed_check(built):
 def test_the_readme_maps_the_units(built):
     """The map is written anew; what people wrote around it stays."""
     lesson = built.unit / "lesson.md"
-    lesson.write_text(lesson.read_text().replace("  minutes: 5", "  minutes: 5\n  part: Z. Toys", 1))
+    lesson.write_text(lesson.read_text().replace("  title: A toy", "  title: A toy\n  part: Z. Toys", 1))
     readme = built.root / "README.md"
     readme.write_text("Before.\n<!-- units: here -->\nold\n<!-- end of units -->\nAfter.\n")
     assert "README.md: differs from what lessons/ makes; run `make build`" in drift(built.root)
     build(built.root)
     assert "README.md" not in str(drift(built.root))
     text = readme.read_text()
-    assert "| Z. Toys | **A toy** | [**open**](notebooks/q99_toy.ipynb) |" in text
+    assert "| Z. Toys | **A toy** | [**open**](notebooks/q99_toy.ipynb) | 5 min | – | 10 min |" in text
     assert text.startswith("Before.\n<!-- units: here -->\n| part |")
     assert text.endswith("|\n<!-- end of units -->\nAfter.\n")

@@ -53,14 +53,14 @@ def measuring(root):
     return toy
 
 
-def build_in(toy, words, time):
+def build_in(toy, words, time, draft=False):
     """Build at a time, in runs of these words; returns the words that are left."""
     file = toy.root.parent / "runs.txt"
     file.write_text(words)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOY_RUNS", str(file))
         patch.setenv("TOY_TIME", time)
-        build(toy.root, everything=True)
+        build(toy.root, everything=True, draft=draft)
     return file.read_text()
 
 
@@ -131,6 +131,18 @@ def test_nothing_is_there_to_keep(tmp_path):
         "there are no measured outputs to keep, so build on a quiet machine"
     )
     assert not toy.notebook.exists()
+
+
+@pytest.mark.slow
+def test_a_draft_takes_what_one_run_measures_and_stays_stale(tmp_path):
+    toy = measuring(tmp_path / "course")
+    assert build_in(toy, "a:0.5 b:0 c:0", "summer", draft=True) == "b:0 c:0", "one run is enough"
+    assert shown(toy)[0] == "table of a"
+    assert day(toy) is None
+    assert drift(toy.root) == ["notebooks/q99_toy.ipynb: its outputs are stale: it is a draft; run `make build`"]
+    assert build_in(toy, "b:0 c:0", "summer") == "c:0"
+    assert shown(toy)[0] == "table of b"
+    assert drift(toy.root) == []
 
 
 @pytest.mark.slow

@@ -20,7 +20,8 @@ from tools.source import files, load_checks, units
 
 ROOT = Path(__file__).resolve().parents[2]
 HIDDEN = secrets(ROOT / "lessons")
-CHECKS = [check for folder in units(ROOT) for check in load_checks(folder, ROOT)]
+CHECKS = [check for folder in units(ROOT) for check in load_checks(folder, ROOT) if check.points]
+"""Graded ones: lessons show the references of your-turns."""
 
 
 def in_folder(folder: Path) -> dict[str, set[str]]:
@@ -90,6 +91,35 @@ def test_a_body_under_another_name_and_with_comments_is_found(tmp_path):
     copied = source.replace("weigh", "my_weight").replace("total = 0", "total = 0  # of all\n")
     assert leaks(in_a_notebook(copied), hidden) == {"q99_toy/checks.py:1"}
     assert leaks(in_a_notebook(copied.replace("12", "11")), hidden) == set()
+
+
+TWO = """
+def _weigh(layers, width):
+    return sum(12 * width * width + 13 * width for _ in range(layers))
+
+def _light(layers, width):
+    return sum(12 * width * width for _ in range(layers)) + 0 * layers
+
+CHECKS = [
+    Check(id="q99.turn-weigh", points=0, reference=_weigh, wrong={"light": _light}),
+    Check(id="q99.turn", points=0, reference=lambda layers: sum(1 for each in range(layers) if each >= 0 and layers)),
+    Check(id="q99.heavy", points=2, reference=lambda layers: sum(2 for each in range(layers) if each >= 0 and layers)),
+]
+"""
+
+
+def test_the_reference_of_a_your_turn_is_no_secret_unless_a_graded_check_has_it_too(tmp_path):
+    path = tmp_path / "q99_toy" / "checks.py"
+    path.parent.mkdir()
+    path.write_text(TWO)
+    texts = {"weigh": TWO.split("\n\n")[0], "light": TWO.split("\n\n")[1]}
+    texts |= {
+        name: f"sum({n} for each in range(layers) if each >= 0 and layers)" for name, n in (("turn", 1), ("heavy", 2))
+    }
+    found = {name: bool(leaks(in_a_notebook(text), secrets(tmp_path))) for name, text in texts.items()}
+    assert found == {"weigh": False, "light": True, "turn": False, "heavy": True}
+    path.write_text(TWO.replace("points=2, reference", 'points=2, wrong={"w": _weigh}, reference'))
+    assert leaks(in_a_notebook(texts["weigh"]), secrets(tmp_path))
 
 
 def solutions() -> list[tuple[str, str]]:

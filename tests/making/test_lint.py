@@ -33,12 +33,15 @@ def test_a_quantity_needs_a_line_that_the_learner_replaces(toy):
 # file, what is replaced, by what, how many lines below that the problem stands, words of its message
 BAD = {
     "no front matter": ("lesson.md", "---\njupytext", "jupytext", 0, "front matter is missing"),
-    "front matter no YAML": ("lesson.md", "  minutes: 5", "  minutes: [5", 0, "no valid YAML"),
+    "front matter no YAML": ("lesson.md", "  unit: q99_toy", "  unit: [q99", 0, "no valid YAML"),
     "jupytext format": ("lesson.md", "    format_name: myst", "    format_name: light", 0, "format_name must be myst"),
     "kernel": ("lesson.md", "  name: python3", "  name: xeus", 0, "kernelspec.name must be python3"),
     "unit is not the folder": ("lesson.md", "  unit: q99_toy", "  unit: q98_toy", 0, "the folder's name, q99_toy"),
     "no title": ("lesson.md", "  title: A toy", "  title: ''", 0, "course.title"),
-    "minutes in words": ("exercises.md", "  minutes: 5", "  minutes: five", 0, "course.minutes"),
+    "minutes in words": ("lesson.md", "  title: A toy", "  title: A toy\n  minutes: five", 1, "course.minutes"),
+    "minutes typed": ("exercises.md", "  unit: q99_toy", "  unit: q99_toy\n  minutes: 5", 1, "added up"),
+    "exercise without minutes": ("exercises.md", "10 minutes. ", "", -2, "*Difficulty 2 of 5. 10 minutes. 3 points.*"),
+    "points of no exercise": ("exercises.md", "## 1. Twice", "Twice", 16, "belongs to no exercise"),
     "fence never closed": ("lesson.md", "The same cell again:", "~~~text", 0, "never closed"),
     "code cell in a fence": (
         "lesson.md",
@@ -210,15 +213,15 @@ BAD = {
     "claims that cannot be imported": ("claims.py", "verdict import", "verdicts import", 0, "No module named"),
     "part that the map lacks": (
         "lesson.md",
-        "  minutes: 5",
-        "  part: Tyos\n  planned: {Toys: [], Games: []}\n  minutes: 5",
+        "  title: A toy",
+        "  part: Tyos\n  planned: {Toys: [], Games: []}\n  title: A toy",
         0,
         "its parts are Toys, Games",
     ),
     "part in another form": (
         "lesson.md",
-        "  minutes: 5",
-        '  "part": Tyos\n  planned: {Toys: [], Games: []}\n  minutes: 5',
+        "  title: A toy",
+        '  "part": Tyos\n  planned: {Toys: [], Games: []}\n  title: A toy',
         None,
         "its parts are Toys, Games",
     ),

@@ -17,6 +17,9 @@ from tools.new import new
 UNIT, TITLE = "q99_new_thing", "Q99. What's new: a thing?"
 ALL_UNITS = (
     "tests/exercises/test_units.py",
+    "tests/lessons/test_your_turn.py",
+    "tests/claims/test_claims.py::test_every_claim_is_in_the_ledger_and_the_other_way_round",
+    "tests/claims/test_claims.py::test_the_code_decides_as_the_derivation_does",
     "tests/making/test_slides.py",
     "tests/making/test_repository.py",
     "tests/teaching/cards/test_cards.py::test_the_built_units_have_only_complete_cards_each_with_its_function",
@@ -33,11 +36,11 @@ def test_a_new_unit_builds_and_passes_the_tests_at_once(tmp_path):
     (tmp_path / "lessons").mkdir()
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
 
-    def run(*command: str) -> str:
+    def run(*command: str, status: int = 0) -> str:
         done = subprocess.run(
             [sys.executable, "-m", *command], cwd=tmp_path, env=environment, capture_output=True, text=True
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == status, done.stdout + done.stderr
         return done.stdout
 
     assert "course build" in run("course_lib", "new", UNIT, TITLE)
@@ -46,6 +49,11 @@ def test_a_new_unit_builds_and_passes_the_tests_at_once(tmp_path):
     run("course_lib", "build", "--check")
     said = run("pytest", "-q", "--nbval-lax", "notebooks", *ALL_UNITS)
     assert " failed" not in said
+    lesson = tmp_path / "lessons" / UNIT / "lesson.md"
+    lesson.write_text(lesson.read_text().replace("return bandwidth / nbytes", "return nbytes / bandwidth"))
+    said = run("pytest", "-q", "tests/lessons/test_your_turn.py", status=1)
+    assert "the fraction stands upside down" in said, "a way to write it that is wrong"
+    assert "1 failed, 1 passed" in said
     assert "How long does that take" in (tmp_path / "notebooks" / f"{UNIT}.ipynb").read_text()
 
 

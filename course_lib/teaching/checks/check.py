@@ -23,6 +23,7 @@ from course_lib.teaching.checks.check_run import (
     error_text,
     learners_line,
     raised_by_the_learner,
+    still_dots,
 )
 from course_lib.teaching.checks.check_texts import said, say
 from course_lib.teaching.checks.check_values import (
@@ -31,6 +32,7 @@ from course_lib.teaching.checks.check_values import (
     form,
     form_fault,
     how_far,
+    is_dots,
     leaves,
     looks_rounded,
     plain,
@@ -157,11 +159,16 @@ class _Attempt:
         elif stopped is not None:
             result = self._stopped(index, stopped)
         else:
-            more = [self.spec["insight"]] if self.spec.get("insight") else []
-            return self._result("right", ["right"], more=more, points=self.spec["points"])
+            return self._right()
         if shown:
             print(shown)
         return result
+
+    def _right(self) -> CheckResult:
+        """All is right, and what it earns: points, of which a your-turn has none, and the insight."""
+        more = [self.spec["insight"]] if self.spec.get("insight") else []
+        points = self.spec["points"]
+        return self._result("right", ["right" if points else "right_turn"], more=more, points=points)
 
     def _quantity(self) -> CheckResult:
         """What to say about a number or a text that the learner assigned."""
@@ -169,8 +176,7 @@ class _Attempt:
         if value is None or self.fn is ...:
             return self._result("stub", ["stub"], signature=_name(self.spec))
         if self._near(value, self.expected[0]):
-            more = [self.spec["insight"]] if self.spec.get("insight") else []
-            return self._result("right", ["right"], more=more, points=self.spec["points"])
+            return self._right()
         return self._wrong(Answer(value, False, "", False), 0, [value], [False])
 
     def _credit(self, agree: list[bool]) -> None:
@@ -193,6 +199,8 @@ class _Attempt:
             return self._result("raised", ["input"], call=call)
         if isinstance(error, NotImplementedError) and raised_by_the_learner(self.fn, error):
             return self._result("stub", ["stub"], signature=self.spec["signature"])
+        if still_dots(error):
+            return self._result("stub", ["stub_dots"], signature=self.spec["signature"])
         line = learners_line(self.fn, error)
         say = "raised" if line else "raised_elsewhere"
         return self._result("raised", [say], call=call, error=error_text(error), line=line)
@@ -208,6 +216,8 @@ class _Attempt:
     def _wrong(self, answer: Answer, at: int, outputs: list, agree: list[bool]) -> CheckResult:
         """What to say about wrong values: which known wrong answer they are, else what the first of them lacks."""
         got, want = answer.value, self.expected[at]
+        if is_dots(got):
+            return self._result("stub", ["stub_dots"], signature=self.spec["signature"])
         values = {"call": self._call(at), "got": short(got), "form": form(want)}
         values["quantity"] = f"{short(got)} {self.unit or ''}".rstrip()
         if known := self._diagnosis(outputs):

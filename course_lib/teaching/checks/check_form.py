@@ -35,10 +35,10 @@ MOST_FAULTS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One graded function, or one graded quantity (`unit`).
+    """One graded function, or one graded quantity (`unit`); with no points the function of a your-turn in a lesson.
 
     id         `<unit prefix>.<kebab-name>`, as in `check("q05.ridge", …)`.
-    points     what a right answer scores in nbgrader; all or nothing, unless there are `groups`.
+    points     what a right answer scores in nbgrader; all or nothing, unless there are `groups`. 0 for a your-turn.
     signature  as the learner sees it: `"intensity(flops, nbytes)"`; of a quantity the variable's name: `"bandwidth"`.
     public     inputs that the learner may see: each a tuple of positional arguments or a mapping of keyword arguments,
                of JSON values or numeric numpy arrays. With `groups` a mapping: group -> such inputs.
@@ -78,8 +78,12 @@ class Check:
     def __post_init__(self):
         if not re.fullmatch(r"[a-z0-9]+\.[a-z0-9]+(-[a-z0-9]+)*", self.id):
             raise ValueError(f"a check's id is <unit prefix>.<kebab-name>, such as 'q05.ridge', not {self.id!r}")
-        if not (is_number(self.points) and 0 < self.points < math.inf):
-            raise ValueError(f"check {self.id!r}: points must be a positive number, not {self.points!r}")
+        if not (is_number(self.points) and 0 <= self.points < math.inf):
+            raise ValueError(
+                f"check {self.id!r}: points must be a positive number, or 0 in a your-turn, not {self.points!r}"
+            )
+        if self.points == 0 and self.unit is not None:
+            raise ValueError(f"check {self.id!r}: a your-turn (points=0) asks for a function, not for a quantity")
         if self.unit is not None:
             self._check_quantity()
             return

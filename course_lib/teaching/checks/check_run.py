@@ -268,6 +268,11 @@ def raised_by_the_learner(fn: Callable, error: BaseException) -> bool:
     return bool(places) and places[-1][0] == _file(fn, error)
 
 
+def still_dots(error: BaseException) -> bool:
+    """Whether it was the `...` of an unwritten line that could not be computed with: Python names its type."""
+    return isinstance(error, (TypeError, AttributeError)) and "ellipsis" in error_text(error)
+
+
 def _places(error: BaseException) -> list[tuple[str, int]]:
     """(file, line) of each call that the error passed through, from the learner's function inwards."""
     places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]

@@ -130,6 +130,13 @@ def _foreign(value) -> Foreign:
     return Foreign(kind.__name__, short_text(text), hints=tuple(hints))
 
 
+def is_dots(value) -> bool:
+    """Whether a plain value is, or holds, the `...` that stands where a learner is to write."""
+    if isinstance(value, (list, dict)):
+        return any(map(is_dots, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, Foreign) and value.kind == "ellipsis"
+
+
 # ------------------------------------------------------------------------------------------------------- comparing
 
 

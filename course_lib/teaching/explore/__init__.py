@@ -2,11 +2,12 @@
 
 `explore.roofline(device="h100-sxm", m=64)` shows the one that several units use; a unit's own is `explorer.py` in its
 folder, made with `explore.build`: see there. Below the picture stands the call that shows it again; `.state` reads it
-back.
+back. `explore.interact(ridge, rows=(1, 1000))` puts a learner's own function under sliders.
 """
 
 from course_lib.teaching.explore.controls import Choice, Flag, Number, Whole
 from course_lib.teaching.explore.frame import View, build
+from course_lib.teaching.explore.interact import interact
 from course_lib.teaching.explore.roofline_explorer import roofline
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "View",
     "Whole",
     "build",
+    "interact",
     "roofline",
 ]

@@ -34,7 +34,8 @@ TITLE = 100  # characters of a question that stand for it
 @dataclass(frozen=True)
 class UnitProgress:
     """One unit: its cards, how many were committed and revealed, how far off the revealed numbers were, and its
-    exercises. Claims that stand only on the docket are no cards here; an exercise still at its stub is not tried.
+    exercises. Claims that stand only on the docket are no cards here; an exercise still at its stub is not tried. The
+    your-turns of lessons are not counted.
     """
 
     unit: str
@@ -179,13 +180,18 @@ def _tables(unit: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _exercises(unit: str) -> Mapping[str, Any]:
-    return units.checks(unit)
+    """The checks that have points. A your-turn has none: its answer stands one cell further, so that it was right says
+    nothing about the learner.
+    """
+    return {id: check for id, check in units.checks(unit).items() if check["points"]}
 
 
 def _outcomes(events: list) -> dict[str, set[str]]:
-    """Exercise id -> the outcomes of its checks; one still at its stub is left out."""
+    """Exercise id -> the outcomes of its checks; one still at its stub is left out, and so is a your-turn."""
     found: dict[str, set[str]] = {}
     for event in events:
+        if event["payload"].get("points") == 0:
+            continue
         if event["kind"] == "check" and (outcome := event["payload"].get("outcome")) != "stub":
             found.setdefault(event["id"], set()).add(str(outcome))
     return found

@@ -43,7 +43,7 @@ def test_faults_of_a_check(changes, says):
     [
         ({"id": "intensity"}, "id is <unit prefix>.<kebab-name>"),
         ({"id": "q99.Same_Flops"}, "id is <unit prefix>.<kebab-name>"),
-        ({"points": 0}, "points must be a positive number"),
+        ({"points": -2}, "points must be a positive number"),
         ({"points": True}, "points must be a positive number"),
         ({"public": []}, "at least one input"),
         ({"signature": "intensity"}, "signature must look like"),

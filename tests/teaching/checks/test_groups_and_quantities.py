@@ -167,7 +167,7 @@ def test_a_quantity_in_the_data():
         ({"public": [(1,)]}, ["has no public", "'TB/s'"]),
         ({"generate": lambda rng: ()}, ["has no public, generate"]),
         ({"signature": "bandwidth()"}, ["the variable's name", "'bandwidth()'"]),
-        ({"points": 0}, ["points must be"]),
+        ({"points": 0}, ["asks for a function, not for a quantity"]),
     ],
 )
 def test_refused_quantities(refuses, changes, says):

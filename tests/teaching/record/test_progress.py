@@ -87,7 +87,7 @@ def test_what_check_found_reaches_progress(learner, tries, counted, again):
         check("q05.intensity", function)
     unit = the_unit("q05")
     assert (unit.solved, unit.tried) == counted
-    assert unit.exercises == len(units.checks(unit.unit))
+    assert unit.exercises == sum(each["points"] > 0 for each in units.checks(unit.unit).values())
     assert f"{counted[0]} of {unit.exercises}" in str(progress())
     assert ["arithmetic_intensity" in item.title for item in progress().revisit] == [True] * again
 
@@ -103,6 +103,16 @@ def test_claims_that_stand_only_on_the_docket_are_no_cards(toys):
     unit = the_unit("t1")
     assert (unit.cards, unit.committed, unit.revealed) == (tables - docket, 0, 0)
     assert progress().calibration["very"] == (1, 1)
+
+
+def test_your_turns_are_neither_exercises_nor_worth_a_second_look(toys, monkeypatch):
+    """A record keeps them, with their points, which are none."""
+    monkeypatch.setattr(units, "checks", lambda unit: {"t1.e1": {"points": 2}, "t1.turn": {"points": 0}})
+    for id, points in [("t1.turn", 0), ("t1.e1", 2)]:
+        Record.open().add("check", id, {"outcome": "wrong", "points": points})
+    unit = the_unit("t1")
+    assert (unit.exercises, unit.tried, unit.solved) == (1, 1, 0)
+    assert [item.id for item in progress().revisit] == ["t1.e1"]
 
 
 def test_calibration_goes_by_the_first_guess(toys):

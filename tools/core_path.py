@@ -1,0 +1,174 @@
+"""The core path of a lesson and its deeper sections: what each holds, and how many minutes it takes by one rule.
+
+A deeper section begins with a markdown cell that is folded when the notebook is opened and whose first line is
+`## Deeper: …`; it ends before the next cell that begins with a heading of level 1 or 2. All else is the core path.
+"""
+
+import ast
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tools.source import Cell, Page, called, fences
+
+FOLDED = "jp-MarkdownHeadingCollapsed"
+DEEPER = "## Deeper: "
+TURN = "your-turn"
+"""The tag of a cell in which the learner writes one line."""
+
+STATED = re.compile(r"^\*Difficulty [1-5] of 5\. (\d+) minutes?\. .+\*$", re.MULTILINE)
+"""The line below the heading of an exercise."""
+
+HEADING = re.compile(r"(#{1,2}) +(.+)")
+UNSEEN = re.compile(
+    r"^ *\d+[.)] |<!--.*?-->|\$\$.*?\$\$|\$(?:[^$\n]|\n(?!\n))+\$|!\[[^\]]*\]\([^)]*\)|</?[a-zA-Z][^>]*>",
+    re.DOTALL | re.MULTILINE,
+)
+LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+FIELD = re.compile(r"\{\{.+?\}\}")
+CONTROLS = {"Choice", "Flag", "Number", "View", "Whole", "interact"}
+"""Names of `explore` that show no explorer of their own; `interact` is part of a your-turn."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The core path, which has no heading, or a deeper section: its cells in order."""
+
+    heading: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What decides how long some cells take."""
+
+    words: int
+    code: int
+    cards: int
+    turns: int
+    explorers: int
+
+    @property
+    def minutes(self) -> float:
+        """The course's estimate: nobody was timed."""
+        return self.words / 180 + 0.5 * self.code + 1.5 * self.cards + 4 * self.turns + 5 * self.explorers
+
+
+@dataclass(frozen=True)
+class Times:
+    """Minutes of a unit: of its core path, of its deeper sections and of its exercises; `cells` says for each cell of
+    the lesson how long its own section takes.
+    """
+
+    core: int
+    deeper: int
+    exercises: int
+    cells: tuple[int, ...]
+
+
+def recut(page: Page) -> bool:
+    """Whether a lesson has the form with a core path. The others type their minutes in the front matter and are held to
+    no limit. This function goes when the ninth lesson is re-cut: then `minutes` is no field of a front matter, and what
+    the map in `00_start_here` says of typed minutes goes with it.
+    """
+    return "minutes" not in page.course
+
+
+def sections(page: Page) -> tuple[Section, ...]:
+    """The core path, and after it each deeper section."""
+    core, deeper, current = [], [], None
+    for cell in page.cells:
+        if begins_deeper(cell):
+            deeper.append((cell.node.source.splitlines()[0].removeprefix(DEEPER), current := []))
+        elif heading(cell):
+            current = None
+        (core if current is None else current).append(cell)
+    return Section("", tuple(core)), *(Section(title, tuple(cells)) for title, cells in deeper)
+
+
+def begins_deeper(cell: Cell) -> bool:
+    return bool(cell.node.metadata.get(FOLDED)) and cell.node.source.startswith(DEEPER)
+
+
+def heading(cell: Cell) -> str:
+    """The heading of level 1 or 2 with which a cell begins; empty for any other cell."""
+    found = None if cell.is_code else HEADING.match(cell.node.source)
+    return found[2].strip() if found else ""
+
+
+def words(cells: Sequence[Cell]) -> int:
+    """Words of visible prose: what stands between spaces and holds a letter or a digit. Headings, tables and inline
+    code are prose; fenced code, formulas, pictures, link targets, HTML tags and the numbers of lists are not. A
+    `{{field}}` is one word.
+    """
+    return sum(len(re.findall(r"\S*\w\S*", _prose(cell.node.source))) for cell in cells if not cell.is_code)
+
+
+def _prose(text: str) -> str:
+    return LINK.sub(r"\1", UNSEEN.sub("", FIELD.sub("0", "\n".join(prose_lines(text)))))
+
+
+def prose_lines(text: str) -> list[str]:
+    """The lines of a Markdown text, those of its fences empty."""
+    lines = text.splitlines()
+    for start, end, _ in fences(text)[0]:
+        lines[start - 1 : end] = [""] * (end - start + 1)
+    return lines
+
+
+def counts(cells: Sequence[Cell]) -> Counts:
+    """What decides the minutes of these cells; of code that is no Python nothing but the cell counts."""
+    code = [cell for cell in cells if cell.is_code]
+    return Counts(
+        words(cells),
+        len(code),
+        sum(called(call) == "card" for cell in code for call in calls(cell)),
+        sum(TURN in cell.tags for cell in code),
+        sum(_shows_explorer(call) for cell in code for call in calls(cell)),
+    )
+
+
+def calls(cell: Cell) -> Iterator[ast.Call]:
+    """The calls in a code cell, in the order of the text."""
+    try:
+        tree = cell.syntax()
+    except SyntaxError:  # on purpose, or the lint says so
+        return iter(())
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return iter(sorted(found, key=lambda call: (call.lineno, call.col_offset)))
+
+
+def _shows_explorer(call: ast.Call) -> bool:
+    """`explore.roofline(…)`, `explore.build(…)` and whatever a unit's `explorer` is asked for."""
+    of = getattr(call.func, "value", None)
+    return isinstance(of, ast.Name) and of.id in ("explore", "explorer") and called(call) not in CONTROLS
+
+
+def stated(cell: Cell) -> int | None:
+    """The minutes that the heading block of an exercise states; None in a cell that states none."""
+    found = None if cell.is_code else STATED.search(cell.node.source)
+    return int(found[1]) if found else None
+
+
+def times(lesson: Page, exercises: Page | None) -> Times:
+    """The minutes of a unit: of the core to the nearest five, of a deeper section to whole ones, at least one."""
+    core, *deeper = sections(lesson)
+    minutes = max(5, 5 * _nearest(counts(core.cells).minutes / 5)) if recut(lesson) else lesson.course["minutes"]
+    taken = [max(1, _nearest(counts(section.cells).minutes)) for section in deeper]
+    own = {cell.line: each for section, each in zip(deeper, taken, strict=True) for cell in section.cells}
+    total = sum(filter(None, map(stated, exercises.cells))) if exercises else 0
+    return Times(minutes, sum(taken), total, tuple(own.get(cell.line, minutes) for cell in lesson.cells))
+
+
+def _nearest(value: float) -> int:
+    """The nearest whole number, halves upwards: `round` would take 2.5 to 2."""
+    return math.floor(value + 0.5)
+
+
+def fill(text: str, taken: Times, minutes: int) -> str:
+    """The text of a cell whose section takes `minutes`, with the minutes that it asks for."""
+    fields = {"{{minutes}}": minutes, "{{deeper}}": taken.deeper, "{{exercises}}": taken.exercises}
+    for field, value in fields.items():
+        text = text.replace(field, str(value))
+    return text
