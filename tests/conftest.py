@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -19,7 +19,8 @@ if str(ROOT) not in sys.path:
 def pytest_configure(config):
     """Kernels started by nbval and by tests inherit this environment; the machine's profile stays the user's own."""
     config.pluginmanager.register(Tiers())
-    settings.register_profile("course", deadline=None)  # a busy machine is no fault
+    slow = [HealthCheck.too_slow]  # a busy machine is no fault, and what is drawn is the same in every run
+    settings.register_profile("course", deadline=None, derandomize=True, suppress_health_check=slow)
     settings.load_profile("course")
     if "PYTEST_XDIST_WORKER" in os.environ:  # before torch is imported, here and in kernels: one worker, one processor
         os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -127,10 +127,10 @@ def s000_14() -> Verdict:
 
 def s000_15() -> Verdict:
     cards = {name: hardware.load(name) for name in ("a100-40-sxm", "a100-80-sxm", "v100-sxm2")}
-    fits = [40e9 <= card.memory_capacity <= 80e9 and _near(card.memory_bandwidth, 900e9) for card in cards.values()]
+    fits = [40e9 <= card.nominal_memory <= 80e9 and _near(card.memory_bandwidth, 900e9) for card in cards.values()]
     return Verdict(
         _ruling(any(fits), _near(_cycles("memory")[0], 100, 2)),
-        size={id: card.memory_capacity / 1e9 for id, card in cards.items()},
+        size={id: card.nominal_memory / 1e9 for id, card in cards.items()},
         rate={id: card.memory_bandwidth / 1e9 for id, card in cards.items()},
         cycles=_listed(_cycles("memory")),
     )

@@ -48,5 +48,5 @@ def kv_cache(model: str, layers: int, kv_heads: int, sequences: int, tokens: int
 
 def context_that_fits() -> int:
     model, users = models.load("llama2-7b"), 32
-    left = hardware.load("h100-sxm").memory_capacity - 2 * int(model.parameters())
+    left = hardware.load("h100-sxm").nominal_memory - 2 * int(model.parameters())
     return left // (users * int(memory.kv_cache(model, batch=1, tokens=1)))

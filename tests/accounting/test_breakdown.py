@@ -79,8 +79,8 @@ def test_a_breakdown_over_a_number_or_its_like_is_a_plain_float(small):
 
 
 def test_bytes_fit_a_device_or_do_not():
-    assert Breakdown.of("B", {"weights": 79_000_000_000}).fits("h100-sxm")
-    assert not Breakdown.of("B", {"weights": 90_000_000_000}).fits("h100-sxm")
+    assert Breakdown.of("B", {"weights": 85_520_809_984}).fits("h100-sxm")
+    assert not Breakdown.of("B", {"weights": 85_520_809_985}).fits("h100-sxm")
     with pytest.raises(ValueError, match="these are FLOP"):
         Breakdown.of("FLOP", {"x": 1}).fits("h100-sxm")
 

@@ -398,13 +398,14 @@ def test_c20_ring_that_passes_whole_buffers(ranks):
 # ---------------------------------------------------------------- 6 inference
 
 
-def decoder(parameters, numbers_per_token):
+def decoder(parameters, numbers_per_token, context):
     """A decoder of exactly so many parameters whose cache takes so many numbers a token.
 
     40 layers of width d = a 40th of half those numbers; every part is a multiple of d, and the vocabulary fills up.
+    Positions are rotary, so that `context` is a limit and adds no parameter.
     """
     layers, width = 40, numbers_per_token // 80
-    sizes = {"layers": layers, "d_model": width, "heads": 1, "d_ff": 4 * width, "context": 8192}
+    sizes = {"layers": layers, "d_model": width, "heads": 1, "d_ff": 4 * width, "context": context}
     rest = {"bias": False, "norm": "rmsnorm", "positions": "rotary"}
     blocks = int(Transformer("x", vocab=1, **sizes, **rest).parameters()) - width
     model = Transformer("as stated", vocab=(parameters - blocks) / width, **sizes, **rest)
@@ -419,7 +420,7 @@ def test_i07_llama2_13b_on_eight_v5e(batch, milliseconds):
     # 26 GB of bf16 weights and 6.7 GB of cache a sequence: 8375 tokens of 400 000 numbers of 2 bytes
     chip = replace(hardware.load("tpu-v5e"), memory_bandwidth=8.2e11, peaks={"bf16": 1.97e14})
     result = inference.decode_step(
-        decoder(13e9, 400_000), batch=batch, context=8375, device=chip, devices=8, reads="all"
+        decoder(13e9, 400_000, 8375), batch=batch, context=8375, device=chip, devices=8, reads="all"
     )
     assert (result.weight_bytes, result.kv_bytes) == (26 * 10**9, 67 * 10**8 * batch)
     assert 1e3 * result.seconds == pytest.approx(milliseconds, abs=0.0051)  # the table rounds 4.9848 to 4.98
@@ -432,7 +433,7 @@ def test_i10_thirty_billion_in_int8_on_sixteen_v5e(batch, milliseconds):
     chip = replace(hardware.load("tpu-v5e"), memory_bandwidth=8.1e11, peaks={"bf16": 1.97e14})
     formats = {"weight_dtype": "int8", "kv_dtype": "int8", "compute_dtype": "bf16", "reads": "all"}
     result = inference.decode_step(
-        decoder(30e9, 100_000), batch=batch, context=8192, device=chip, devices=16, **formats
+        decoder(30e9, 100_000, 8192), batch=batch, context=8192, device=chip, devices=16, **formats
     )
     assert round(1e3 * result.seconds, 2) == milliseconds
     assert result.bound == "memory"

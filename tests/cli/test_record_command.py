@@ -188,21 +188,20 @@ def stand_in(on, names, quick, seconds, measured, sender):
         if name == "ten_times_flops":
             os._exit(3)
         if name == "roofline_points":
-            time.sleep(120)
+            time.sleep(600)
         sender.send(("result", name, example.result(name), None))
 
 
 @pytest.mark.slow
 def test_a_crash_and_a_hang_cost_one_experiment_each(folder, monkeypatch):
     monkeypatch.setattr(taking, "_worker", stand_in)
-    monkeypatch.setattr(taking, "HANGS", 20.0)
-    take = taking._State.take
+    patience, take = taking.HANGS, taking._State.take
 
     def patient_until_it_measures(state, kind, name, *content):
         if kind == "begin" and name == "roofline_points":
             monkeypatch.setattr(taking, "HANGS", 0.5)
         if kind == "unavailable":
-            monkeypatch.setattr(taking, "HANGS", 20.0)
+            monkeypatch.setattr(taking, "HANGS", patience)
         take(state, kind, name, *content)
 
     monkeypatch.setattr(taking._State, "take", patient_until_it_measures)
@@ -213,6 +212,41 @@ def test_a_crash_and_a_hang_cost_one_experiment_each(folder, monkeypatch):
     assert held["unavailable"]["ten_times_flops"] == "The process that measured it ended (3)."
     assert held["unavailable"]["roofline_points"].startswith("It was stopped when it had finished nothing")
     assert held["gauges"] == {"profile": {"sm_clock": 1.98e9}}, "measured once, not by every process"
+
+
+def told(on, names, quick, seconds, measured, sender):
+    """A measuring process that has told all it has when it is interrupted."""
+    sender.send(("profile", "profile", measured_profile(), None))
+    sender.send(("result", "same_flops", example.result("same_flops"), None))
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_a_result_is_written_does_not_lose_it(folder, monkeypatch):
+    write = taking._State._write
+
+    def interrupted(state):
+        if state.results:
+            signal.raise_signal(signal.SIGINT)
+        write(state)
+
+    monkeypatch.setattr(taking, "_worker", told)
+    monkeypatch.setattr(taking._State, "_write", interrupted)
+    path, complete = taking.record(on="cpu", only=["same_flops", "ten_times_flops"], apart=True)
+    assert not complete
+    assert list(loading.read(path)["results"]) == ["same_flops"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.slow
+def test_a_second_interrupt_ends_at_once(folder, monkeypatch):
+    def impatient(state):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(taking, "_worker", told)
+    monkeypatch.setattr(taking._State, "_write", impatient)
+    with pytest.raises(KeyboardInterrupt):
+        taking.record(on="cpu", only=["same_flops"], apart=True)
 
 
 def dead(*_):
@@ -271,14 +305,20 @@ def test_python_m_course_lib_record(root, bare, tmp_path):
     assert taking.check(out).splitlines()[1].startswith("cuda_graphs is unavailable: A CUDA graph")
 
 
+MINUTES = [name for name in registry.names() if name not in ("launch_gaps", "matmul_sweep")]
+
+
 @pytest.mark.slow
 def test_an_interrupt_keeps_what_is_there(root, bare, tmp_path):
-    """Ctrl-C in a terminal reaches both processes; what was measured until then is a readable recording."""
+    """Ctrl-C in a terminal reaches both processes; what was measured until then is a readable recording.
+
+    Much is left to measure, so that it reaches them before they are done, however late this process has its turn.
+    """
     out = tmp_path / "out.json"
     partial = tmp_path / "out.json.partial"
     command = [sys.executable, "-m", "course_lib", "record", "--on", "cpu", "--quick", "--out", str(out)]
     running = subprocess.Popen(
-        [*command, "--only", "launch_gaps", "matmul_sweep"],
+        [*command, "--only", "launch_gaps", "matmul_sweep", *MINUTES],
         cwd=root,
         env=bare,
         stderr=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""kill -9 of the grader at random moments, then resume: nothing lost, nothing doubled."""
+"""kill -9 of the grader at moments drawn once, then resume: nothing lost, nothing doubled."""
 
 import random
 import shutil
@@ -46,7 +46,7 @@ def tables(handed_in) -> dict:
     return found
 
 
-def test_killed_at_random_moments(handed_in, tmp_path):
+def test_killed_again_and_again(handed_in, tmp_path):
     key = tmp_path / "course.key"
     write_key(key, new_key())
     handed_in.enrol(*STUDENTS, "absent")
@@ -61,7 +61,7 @@ def test_killed_at_random_moments(handed_in, tmp_path):
     for path in handed_in.folder.iterdir():
         if path.name not in ("submitted", "roster.csv"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    rng = random.Random()
+    rng = random.Random(1)
     moments = [rng.randrange(1, steps + 1) for _ in range(6)]
     for moment in moments:
         done = graded(handed_in, key, moment)

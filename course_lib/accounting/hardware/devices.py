@@ -2,8 +2,9 @@
 
 A device has dense peak rates, bandwidth and capacity of its main memory and of the levels above it, the links to other
 devices, power and an hourly price. The catalogue is `hardware.toml`. Peaks are the vendor's *dense* figures: structured
-sparsity stands in `sparse_peaks` only. Capacities are the printed figures, read as decimal (80 GB is 80e9 bytes), but
-those of caches, which are printed in KB and MB of 1024. Link bandwidths are one-way: half of what is usually printed.
+sparsity stands in `sparse_peaks` only. `nominal_memory` is main memory as sold, read as decimal (80 GB is 80e9 bytes),
+`memory_capacity` what the card reports, which is often more (85.52e9). Caches are printed in KB and MB of 1024. Link
+bandwidths are one-way: half of what is usually printed.
 """
 
 from collections.abc import Mapping
@@ -62,8 +63,11 @@ class Device:
     """One device.
 
     peaks: dtype -> dense FLOP/s (for integer dtypes: operations per second). memory_bandwidth: B/s of main memory.
-    memory_capacity: bytes. call_overhead: seconds that one framework call costs whatever its size; 0 means unknown (no
-    data sheet states it; `course doctor` measures it on your machine). sources: field -> (title or url, date).
+    memory_capacity: bytes that the card reports: of NVIDIA cards the total of nvidia-smi, of which the driver keeps
+    some per cent, so that `torch.cuda.get_device_properties` has less; as sold where no report is known (its source
+    says so). A profile of your machine has torch's total. nominal_memory: bytes as sold; None: unknown.
+    call_overhead: seconds that one framework call costs whatever its size; 0 means unknown (no data sheet states it;
+    `course doctor` measures it on your machine). sources: field -> (title or url, date).
 
     levels: name -> Level, nearest to the arithmetic first: "registers", "shared" (L1 and shared memory of all SMs),
     "l2", "infinity-cache"; main memory is not among them.
@@ -88,6 +92,7 @@ class Device:
     power: float | None = None
     price_per_hour: float | None = None
     sparse_peaks: Mapping[str, float] = field(default_factory=dict)
+    nominal_memory: int | None = None
 
     def __post_init__(self):
         def fix(name, value):
@@ -106,6 +111,8 @@ class Device:
         fix("peaks", _rates(self.peaks, "peaks"))
         fix("memory_bandwidth", units.bandwidth(self.memory_bandwidth, "memory_bandwidth"))
         fix("memory_capacity", units.capacity(self.memory_capacity, "memory_capacity"))
+        if self.nominal_memory is not None:
+            fix("nominal_memory", units.capacity(self.nominal_memory, "nominal_memory"))
         fix("call_overhead", units.latency(self.call_overhead, "call_overhead"))
         fix("sources", units.FrozenDict({k: tuple(v) for k, v in self.sources.items()}))
         for name, level in self.levels.items():
@@ -228,7 +235,10 @@ def names() -> tuple[str, ...]:
 @cache
 def _load(id: str) -> Device:
     entry = dict(table("device")[id])
-    source, others = entry.pop("source"), entry.pop("sources", {})
+    source, others = entry.pop("source"), dict(entry.pop("sources", {}))
+    if "memory_capacity" not in entry:
+        title, date = others.get("nominal_memory", source)
+        entry["memory_capacity"], others["memory_capacity"] = entry["nominal_memory"], (f"as sold: {title}", date)
     if "levels" in entry:
         entry["levels"] = {name: Level(**level) for name, level in entry["levels"].items()}
     sourced = [name for name in entry if name not in ("name", "kind", "levels", "links")]

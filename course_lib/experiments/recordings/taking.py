@@ -8,9 +8,12 @@ hangs is replaced, and the next one goes on with the next experiment.
 
 import multiprocessing
 import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -132,7 +135,7 @@ class _State:
             self.profile = content
         elif kind == "result":
             self.results[name] = replace(content, device=frozen(self._entry()))
-            self.interrupted = content.provenance["interrupted"]
+            self.interrupted |= content.provenance["interrupted"]
         else:
             self.unavailable[name] = content
             print(say("unavailable", name=name, reason=content), file=sys.stderr, flush=True)
@@ -237,10 +240,8 @@ def _supervise(state: _State, chosen: Sequence[str], quick: bool, until: float) 
         sender.close()
         state.running = None
         try:
-            reason = _listen(state, receiver, until)
-        except KeyboardInterrupt:  # the process has heard it too and tells what it has
-            reason, state.interrupted = None, True
-            _listen(state, receiver, until)
+            with _interrupts_noted(state):
+                reason = _listen(state, receiver, until)
         finally:
             _end(process)
         if state.interrupted:
@@ -252,6 +253,28 @@ def _supervise(state: _State, chosen: Sequence[str], quick: bool, until: float) 
             state.take("unavailable", state.running, reason)
         elif state.left(chosen) == left:
             raise Unavailable(f"No experiment could be begun. {reason}")
+
+
+@contextmanager
+def _interrupts_noted(state: _State) -> Iterator[None]:
+    """For the length of a with-block a first interrupt is noted only, so that no message is lost halfway: the measuring
+    process has heard it too, tells what it has, and ends. A second one is a KeyboardInterrupt.
+    """
+
+    def note(signum, frame):
+        if state.interrupted:
+            raise KeyboardInterrupt
+        state.interrupted = True
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _listen(state: _State, receiver, until: float) -> str | None:

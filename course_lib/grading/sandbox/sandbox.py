@@ -34,7 +34,9 @@ HOME, LIBRARY, ENGINE = "/scratch", "/library", "/engine"
 MODULES = ("zygote.py", "wire.py", "slicing.py", "seccomp.py")
 DEVICES = ("null", "full", "random", "urandom")  # not zero: mapped, it is memory that no limit counts
 READY = 60.0
-"""Seconds within which a zygote must have imported torch."""
+"""Seconds within which a zygote must have imported torch, and must say of a child how it ended: the memory of one that
+was killed is given back first, and the machine may be busy.
+"""
 
 
 class SandboxMissing(RuntimeError):  # noqa: N818 (a state of this machine, more than an error)
@@ -121,7 +123,7 @@ class Sandbox:
         "signal N", "exit N". If the zygote does not answer, everything is killed and started again: "lost".
         """
         try:
-            self._control.settimeout(5.0)
+            self._control.settimeout(READY)
             self._control.send(b"end")
             return self._control.recv(64).decode() or self._restart()
         except OSError:

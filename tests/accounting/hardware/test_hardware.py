@@ -385,6 +385,40 @@ POWER = {
     "xeon-8480": 350,
     "ryzen-7840u": 28,
 }
+# What the card reports, typed from the outputs: MiB of nvidia-smi, bytes of rocm-smi, KB of rocminfo.
+REPORTED = {
+    "v100-sxm2": 16384 << 20,
+    "v100-32-sxm2": 32768 << 20,
+    "t4": 15360 << 20,
+    "a10g": 23028 << 20,
+    "a100-40-sxm": 40960 << 20,
+    "a100-80-sxm": 81920 << 20,
+    "a100-40-pcie": 40960 << 20,
+    "a100-80-pcie": 81920 << 20,
+    "a800-80-sxm": 81920 << 20,
+    "a800-80-pcie": 81920 << 20,
+    "h100-sxm": 85_520_809_984,  # modal-client, pull request 2797: in bytes and as 81559 MiB
+    "h100-pcie": 81559 << 20,
+    "h800-sxm": 81559 << 20,
+    "h200-sxm": 143771 << 20,
+    "gh200": 97871 << 20,
+    "b200-sxm": 183359 << 20,
+    "gb200": 189471 << 20,
+    "b300-sxm": 275040 << 20,
+    "l4": 23034 << 20,
+    "l40s": 46068 << 20,
+    "a40": 46068 << 20,
+    "rtx-a6000": 49140 << 20,
+    "titan-rtx": 24576 << 20,
+    "rtx-3090": 24576 << 20,
+    "rtx-3090-ti": 24564 << 20,
+    "rtx-4070-ti": 12282 << 20,
+    "rtx-4090": 24564 << 20,
+    "rtx-5090": 32607 << 20,
+    "mi250x": 2 * 67_092_480 * 1024,
+    "mi250x-gcd": 67_092_480 * 1024,
+    "mi300x": 206_141_652_992,
+}
 # (dollars per hour of an instance or chip, devices in it)
 PRICES = {
     "v100-sxm2": (3.06, 1),
@@ -409,9 +443,25 @@ def test_device_equals_its_data_sheet(id):
     gigabytes_per_second, gigabytes, teraflops = SHEETS[id]
     device = hardware.load(id)
     assert device.memory_bandwidth == pytest.approx(gigabytes_per_second * GIGA, rel=1e-12)
-    assert device.memory_capacity == round(gigabytes * GIGA)
+    assert device.nominal_memory == round(gigabytes * GIGA)
     assert dict(device.peaks) == pytest.approx({dtype: rate * TERA for dtype, rate in teraflops.items()}, rel=1e-12)
     assert device.call_overhead == 0
+
+
+def test_a_device_has_the_bytes_that_the_card_reports():
+    for id in SHEETS:
+        device = hardware.load(id)
+        as_sold = device.source("memory_capacity")[0].startswith("as sold: ")
+        assert device.memory_capacity == (device.nominal_memory if as_sold else REPORTED[id])
+        assert as_sold == (id not in REPORTED)
+
+
+@pytest.mark.parametrize("id", set(REPORTED) & set(PINS))
+def test_reported_bytes_are_the_chips_on_the_board_less_what_is_kept(id):
+    """Chips hold powers of two, so that a card sold with 24 GB has 24 GiB; ECC in GDDR takes a sixteenth."""
+    sold = hardware.load(id).nominal_memory // GIGA * 2**30
+    assert 0.93 * sold < REPORTED[id] <= sold
+    assert REPORTED[id] < sold * 15 / 16 or id not in ("a10g", "l4", "l40s", "a40")
 
 
 @pytest.mark.parametrize("id", SECOND)
@@ -419,7 +469,7 @@ def test_device_agrees_with_a_second_source(id):
     gigabytes, terabytes_per_second, teraflops = SECOND[id]
     device = hardware.load(id)
     if gigabytes:
-        assert device.memory_capacity == gigabytes * GIGA
+        assert device.nominal_memory == gigabytes * GIGA
     if terabytes_per_second:
         assert device.memory_bandwidth == pytest.approx(
             terabytes_per_second * TERA, rel=0.02
@@ -571,7 +621,7 @@ def test_every_value_has_a_source_with_a_date(id):
     optional = [name for name in ("power", "price_per_hour") if getattr(device, name) is not None]
     optional += ["sparse_peaks"] if device.sparse_peaks else []
     optional += [f"levels.{name}" for name in device.levels] + [f"links.{name}" for name in device.links]
-    assert set(device.sources) == {"peaks", "memory_bandwidth", "memory_capacity", *optional}
+    assert set(device.sources) == {"peaks", "memory_bandwidth", "memory_capacity", "nominal_memory", *optional}
     for field in device.sources:
         title, date = device.source(field)
         assert len(title) > 10

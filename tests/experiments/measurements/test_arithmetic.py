@@ -593,7 +593,7 @@ def test_classes_sum_to_each_step_and_see_what_lies_between(bench, capfd):
     assert set(seconds) == set(train_step_waterfall.CLASSES)
     for n in range(train_step_waterfall.FEWEST):
         assert all(times[n] >= 0 for times in seconds.values())
-        assert seconds["between the operations"][n] >= 0.02, "the pause"
+        assert seconds["between the operations"][n] > 0.01, "the pause; half of it leaves room for the profiler's clock"
         for class_ in ("forward, products", "backward, products", "loss", "optimizer", "backward, attention"):
             assert seconds[class_][n] > 0
 

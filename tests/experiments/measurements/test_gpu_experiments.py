@@ -4,7 +4,7 @@ import contextlib
 import ctypes
 import math
 import os
-import time
+import threading
 import types
 from dataclasses import replace
 
@@ -382,10 +382,32 @@ def test_the_history_of_a_gpu_is_read_phase_by_phase(monkeypatch):
 # ---------------------------------------------------------------- gauges
 
 
-def test_a_load_that_sleeps_uses_nothing():
-    timed, used = utilisation_gauges._on_cpu(torch, lambda: time.sleep(0.01), 0.1)
-    assert all(seconds >= 0.01 for seconds in timed)
-    assert all(share < 0.5 for share in used)
+@pytest.fixture
+def clocks(monkeypatch):
+    """The clocks of the gauges: both move by `clocks.work` and the wall's alone by `clocks.sleep`, and by no load."""
+
+    class Clocks:
+        wall = processor = 0.0
+
+        def sleep(self, seconds):
+            self.wall += seconds
+
+        def work(self, seconds, cores=1):
+            self.wall += seconds
+            self.processor += cores * seconds
+
+    clocks = Clocks()
+    fake = types.SimpleNamespace(perf_counter=lambda: clocks.wall, process_time=lambda: clocks.processor)
+    monkeypatch.setattr(utilisation_gauges, "time", fake)
+    monkeypatch.setattr(machine, "cores", lambda: 4)
+    return clocks
+
+
+def test_the_gauge_of_a_processor_is_its_share_of_all_cores(clocks):
+    timed, used = utilisation_gauges._on_cpu(torch, lambda: clocks.sleep(0.01), 0.1)
+    assert (timed, used) == (pytest.approx([0.01] * 5), [0.0] * 5)
+    timed, used = utilisation_gauges._on_cpu(torch, lambda: clocks.work(0.01, cores=3), 0.1)
+    assert (timed, used) == (pytest.approx([0.01] * 5), pytest.approx([3 / 4] * 5))
 
 
 def test_shares_of_peak_and_bandwidth_by_hand():
@@ -480,15 +502,21 @@ def test_no_driver_no_gauges(monkeypatch):
             assert gauge is None
 
 
-def test_a_gauge_is_read_while_the_load_runs(monkeypatch):
+def test_a_gauge_is_read_while_the_load_runs(monkeypatch, clocks):
+    """Its last calls go on until the gauge was read, however late the thread that reads it has its turn."""
     monkeypatch.setattr(utilisation_gauges, "SETTLE", 0.05)
     monkeypatch.setattr(utilisation_gauges, "SAMPLES", 0.01)
-    stand_in = types.SimpleNamespace(utilization=lambda: 1.0)
+    read = threading.Event()
+    stand_in = types.SimpleNamespace(utilization=lambda: read.set() or 1.0)
     monkeypatch.setattr(gauges, "reading", lambda torch: contextlib.nullcontext(stand_in))
     fake = types.SimpleNamespace(cuda=types.SimpleNamespace(synchronize=lambda: None))
-    timed, seen = utilisation_gauges._on_gpu(fake, lambda: time.sleep(0.02), 0.2)
-    assert all(0.02 <= seconds < 1 for seconds in timed)
-    assert seen
+
+    def load():
+        clocks.sleep(0.2)
+        assert clocks.wall < 1 or read.wait(60)
+
+    timed, seen = utilisation_gauges._on_gpu(fake, load, 1.0)
+    assert timed == pytest.approx([0.2] * len(timed))
     assert set(seen) == {1.0}
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 import numpy
 import pytest
 import torch
+import torch.utils.benchmark
 
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.errors import Unavailable
@@ -25,42 +26,64 @@ def test_scaling_scales_every_repeat():
     assert timing.Repeats((1.0, 3.0), interrupted=True).scaled(0.5) == timing.Repeats((0.5, 1.5), interrupted=True)
 
 
-def test_a_call_of_known_cost():
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that only what it is told moves, and reading it by 0.1 µs; no other program can hold it up."""
+
+    class Clock:
+        now = 0.0
+
+        def __call__(self):
+            self.now += 1e-7
+            return self.now
+
+        def pass_by(self, seconds):
+            self.now += seconds
+
+    clock = Clock()
+    monkeypatch.setattr(torch.utils.benchmark, "timer", clock)
+    return clock
+
+
+def test_a_call_of_known_cost(clock):
+    timed = timing.measure(lambda: clock.pass_by(0.01), seconds=0.2)
+    assert timed.values == pytest.approx([0.01] * 20, rel=1e-4)
+    assert len(timing.measure(lambda: clock.pass_by(0.01), seconds=0.02).values) == 5, "at least"
+
+
+def test_the_clock_is_a_real_one():
     """A sleep is never shorter than asked for, so this holds on a busy machine too."""
-    timed = timing.measure(lambda: time.sleep(0.01), seconds=0.05)
-    assert len(timed.values) >= 5
-    assert 0.01 <= min(timed.values) < 1
+    assert min(timing.measure(lambda: time.sleep(0.01), seconds=0.05).values) >= 0.01
 
 
-def test_short_calls_are_timed_in_blocks_and_reported_one_by_one():
+def test_short_calls_are_timed_in_blocks_and_reported_one_by_one(clock):
     counted = 0
 
     def call():
         nonlocal counted
         counted += 1
+        clock.pass_by(1e-6)
 
     timed = timing.measure(call, seconds=0.02)
     assert counted > 100 * len(timed.values), "a block holds many calls"
-    assert timed.median < 0.001, "seconds of one call, not of a block"
+    assert timed.values == pytest.approx([1e-6] * len(timed.values), rel=0.01), "seconds of one call, not of a block"
 
 
-def test_one_long_first_block_does_not_decide_how_many_calls_a_block_holds():
+def test_one_long_first_block_does_not_decide_how_many_calls_a_block_holds(clock):
     """On a busy machine the very call that is tried may be held up; later blocks still hold enough calls."""
     counted = 0
 
     def call():
         nonlocal counted
         counted += 1
-        if counted == 2:  # the first one is not timed
-            time.sleep(0.05)
+        clock.pass_by(0.05 if counted == 2 else 1e-6)  # the first one is not timed
 
     timed = timing.measure(call, seconds=0.1)
     assert counted > 100 * len(timed.values)
     assert max(timed.values) < 0.05
 
 
-def test_an_interrupt_keeps_the_repeats_taken_so_far():
-    """It asks for more repeats than it gets, however long each of them takes on a busy machine."""
+def test_an_interrupt_keeps_the_repeats_taken_so_far(clock):
     calls = 0
 
     def call():
@@ -68,11 +91,11 @@ def test_an_interrupt_keeps_the_repeats_taken_so_far():
         calls += 1
         if calls > 6:
             raise KeyboardInterrupt
-        time.sleep(0.02)
+        clock.pass_by(0.02)
 
-    timed = timing.measure(call, seconds=0.5, at_least=20)
+    timed = timing.measure(call, seconds=0.5)
     assert timed.interrupted
-    assert 1 <= len(timed.values) < 6
+    assert timed.values == pytest.approx([0.02] * 5, rel=1e-4), "the first call is not timed"
 
 
 def test_an_interrupt_before_the_first_repeat_goes_on():

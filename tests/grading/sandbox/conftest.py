@@ -1,9 +1,10 @@
 """Checks, jobs and engines that the tests of grading share."""
 
-import os
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -38,6 +39,10 @@ AREA = Check(
     reference=lambda a, b: a * b,
 )
 SHORT = Limits(call=1.0, function=2.0, cells=2.0, job=8.0, memory=512 << 20)
+"""For code of which nothing is expected: on a busy machine even a right answer may be late."""
+PATIENT = replace(SHORT, call=60.0, function=60.0, cells=60.0, job=600.0)
+FIVE = replace(PATIENT, call=5.0, function=5.0, cells=5.0)
+"""For a job in which something never ends and something else is right: a hundred times what the right one takes."""
 
 
 def job(key: str, *cells: str, checks=(RIDGE,), draws: int = 2, seed: int = 7, **more) -> Job:
@@ -56,29 +61,41 @@ def scores(answered: Answered, checks=(RIDGE,), draws: int = 2, seed: int = 7) -
     return found
 
 
-def tree(pid: int) -> set[int]:
-    """The processes that descend from `pid`, and itself, as the machine sees them."""
-    parents = {}
+class Process(NamedTuple):
+    """A process as the machine sees it. Its number may be given to another one later, which was born later."""
+
+    pid: int
+    born: int
+
+
+def processes() -> dict[Process, int]:
+    """All that there are, and the number of the parent of each."""
+    found = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            parents[int(folder.name)] = int(fields[1])
-    found = {pid} & parents.keys()
-    while more := {one for one, parent in parents.items() if parent in found} - found:
+            found[Process(int(folder.name), int(fields[19]))] = int(fields[1])
+    return found
+
+
+def tree(pid: int) -> set[Process]:
+    """The processes that descend from `pid`, and itself."""
+    parents = processes()
+    found = {one for one in parents if one.pid == pid}
+    while more := {one for one, parent in parents.items() if parent in {each.pid for each in found}} - found:
         found |= more
     return found
 
 
-def alive(pids: set[int]) -> set[int]:
-    """Those that are still there after a moment: the dead are buried by the machine's first process, when it likes."""
-    for _ in range(100):
-        if not any(os.path.exists(f"/proc/{pid}") for pid in pids):
-            break
+def alive(these: set[Process]) -> set[Process]:
+    """Those that are still there after a while: the dead are buried by the machine's first process, when it likes."""
+    end = time.monotonic() + 60
+    while (left := these & processes().keys()) and time.monotonic() < end:
         time.sleep(0.05)
-    return {pid for pid in pids if os.path.exists(f"/proc/{pid}")}
+    return left
 
 
 def start(**options) -> Engine:
@@ -93,7 +110,14 @@ def start(**options) -> Engine:
 
 @pytest.fixture(scope="package")
 def engine():
-    """Two workers with short limits."""
-    engine = start(limits=SHORT, workers=2)
+    """Two workers, and time enough on a busy machine."""
+    engine = start(limits=PATIENT, workers=2)
     yield engine
     engine.close()
+
+
+@pytest.fixture
+def five(engine, monkeypatch):
+    """The same workers; what never ends is stopped after five seconds."""
+    monkeypatch.setattr(engine, "limits", FIVE)
+    return engine

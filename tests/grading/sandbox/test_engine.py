@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from course_lib.grading.sandbox.conversation import Call, Job, Reply, _reply_of, _Stop
-from course_lib.grading.sandbox.engine import Engine, Limits
+from course_lib.grading.sandbox.engine import Engine
 from course_lib.teaching.checks.check_values import Foreign, plain
-from tests.grading.sandbox.conftest import AREA, RIDGE, alive, job, scores, start, tree
+from tests.grading.sandbox.conftest import AREA, FIVE, RIDGE, alive, job, scores, start, tree
 
 pytestmark = pytest.mark.slow
 VALUES = """
@@ -70,7 +70,7 @@ def show(*args, **kwargs):
     assert third == ["a=1000000000000.0", "b=[1]"]
 
 
-def test_what_a_call_can_come_to(engine):
+def test_what_a_call_can_come_to(five):
     cell = """
 import os
 speed = "3.35 TB/s"
@@ -84,7 +84,7 @@ def hoards(x): return len(bytearray(10 ** 10))
 def writes(x): return "x" * 5_000_000
 """
     names = ("raises", "stub", "loops", "dies", "crashes", "hoards", "writes", "nowhere")
-    answered = one(engine, cell, calls=(*(call(name, 1) for name in names), call("speed")))
+    answered = one(five, cell, calls=(*(call(name, 1) for name in names), call("speed")))
     found = dict(zip((*names, "speed"), answered.replies, strict=True))
     assert {name: reply.outcome for name, reply in found.items()} == {
         "raises": "raised",
@@ -123,18 +123,18 @@ def test_how_a_process_ended_is_named():
         ("def ridge(:", "SyntaxError"),
     ],
 )
-def test_a_bad_cell_costs_only_itself(engine, cell, said):
+def test_a_bad_cell_costs_only_itself(five, cell, said):
     cells = ("def area(a, b): return a * b", cell, "def ridge(peak, bandwidth): return peak / bandwidth")
-    (answered,) = engine.run([job("one", *cells, checks=(RIDGE, AREA))])
+    (answered,) = five.run([job("one", *cells, checks=(RIDGE, AREA))])
     assert [each.outcome for each in scores(answered, (RIDGE, AREA))] == ["right", "right"]
     assert answered.note.startswith("Answer 2: ")
     assert said in answered.note
 
 
 @pytest.mark.parametrize("body", ["while True: pass", "import os; os._exit(0)", "return len(bytearray(10 ** 10))"])
-def test_a_bad_function_costs_only_itself(engine, body):
+def test_a_bad_function_costs_only_itself(five, body):
     cells = (f"def ridge(peak, bandwidth):\n    {body}", "def area(a, b): return a * b")
-    (answered,) = engine.run([job("one", *cells, checks=(RIDGE, AREA))])
+    (answered,) = five.run([job("one", *cells, checks=(RIDGE, AREA))])
     ridge, area = scores(answered, (RIDGE, AREA))
     assert ridge.points == 0
     assert area.outcome == "right"
@@ -323,7 +323,7 @@ def test_a_value_that_no_answer_has_is_not_believed():
 
 
 def test_without_a_sandbox_only_by_name():
-    with Engine(limits=Limits(call=2.0), workers=1, unsafe=True) as engine:
+    with Engine(limits=FIVE, workers=1, unsafe=True) as engine:
         replies = one(
             engine, "import time\ndef f(x): return x + 1\ndef g(x): time.sleep(99)", calls=(call("f", 1), call("g", 1))
         ).replies

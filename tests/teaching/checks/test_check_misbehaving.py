@@ -9,11 +9,13 @@ import signal
 import sys
 import threading
 import time
+import types
 import warnings
 
 import numpy as np
 import pytest
 
+from course_lib.teaching.checks import check_run
 from course_lib.teaching.checks.check import check
 from course_lib.teaching.record import record
 from tests.teaching.checks.toy_checks import a_check
@@ -172,11 +174,11 @@ def test_an_older_alarm_is_put_back(monkeypatch):
     rings = []
     old = signal.signal(signal.SIGALRM, lambda *_: rings.append(1))
     try:
-        signal.setitimer(signal.ITIMER_REAL, 60)
+        signal.setitimer(signal.ITIMER_REAL, 600)
         monkeypatch.setattr(MODULE, "SECONDS", 0.05)
         assert check("q99.intensity", lambda flops, nbytes: endless()).outcome == "late"
         assert rings == []
-        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 60
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 600
         signal.raise_signal(signal.SIGALRM)
         assert rings == [1], "the older handler is back"
     finally:
@@ -313,19 +315,27 @@ def test_a_loop_that_never_ends(loop, monkeypatch):
     assert check("q99.intensity", lambda flops, nbytes: flops / nbytes).passed, "the next check works"
 
 
-def test_a_slow_function_is_not_called_twice_with_one_input(monkeypatch):
-    monkeypatch.setattr(MODULE, "SECONDS", 2.0)
+@pytest.fixture
+def clock(monkeypatch):
+    """The seconds that the limit counts: they pass by `clock.now += …` only. Alarms ring by the real clock."""
+    clock = types.SimpleNamespace(now=0.0)
+    monkeypatch.setattr(check_run, "time", types.SimpleNamespace(monotonic=lambda: clock.now))
+    return clock
+
+
+def test_a_slow_function_is_not_called_twice_with_one_input(clock, monkeypatch):
     calls = []
 
     def intensity(flops, nbytes):
         calls.append(nbytes)
-        time.sleep(0.6)
+        clock.now += 60
         return flops / nbytes
 
+    monkeypatch.setattr(MODULE, "SECONDS", 200.0)
     assert check("q99.intensity", intensity).passed
     assert calls == [4, 2]
     calls.clear()
-    monkeypatch.setattr(MODULE, "SECONDS", 20.0)
+    monkeypatch.setattr(MODULE, "SECONDS", 2000.0)
     assert check("q99.intensity", intensity).passed
     assert calls == [4, 2, 4]
 
@@ -342,19 +352,27 @@ def test_an_alarm_of_the_function_itself():
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
-def test_an_import_is_waited_for(unit, monkeypatch, tmp_path):
-    (tmp_path / "slow_to_import.py").write_text("import time\nfor _ in range(50):\n    time.sleep(0.02)\nFACTOR = 1\n")
+@pytest.mark.parametrize(("after", "outcome"), [(150, "right"), (250, "late")])
+def test_an_import_is_waited_for(unit, clock, monkeypatch, tmp_path, after, outcome):
+    """The alarm rings in the middle of the import, after more than the limit, and once more `after` seconds later."""
+    (tmp_path / "slow_to_import.py").write_text(
+        "import signal, sys\nsys.clock.now += 300\nsignal.raise_signal(signal.SIGALRM)\nFACTOR = 1\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(MODULE, "SECONDS", 0.5)
+    monkeypatch.setattr(sys, "clock", clock, raising=False)
+    monkeypatch.setattr(MODULE, "SECONDS", 200.0)
 
     def intensity(flops, nbytes):
         import slow_to_import
 
+        if clock.now == 300:
+            clock.now += after
+            signal.raise_signal(signal.SIGALRM)
         return slow_to_import.FACTOR * flops / nbytes
 
     result = check("q99.intensity", intensity)
-    assert result.passed, result
     del sys.modules["slow_to_import"]
+    assert result.outcome == outcome, result
 
 
 def test_a_check_within_a_check():

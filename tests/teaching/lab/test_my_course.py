@@ -552,7 +552,7 @@ def test_course_lab_from_a_wheel_makes_the_copy_and_serves_it_once(installed, tm
         assert left.items() <= before.items()  # nothing was written under the open notebooks
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(90)
     assert my_course.running(copy) is None
 
 
