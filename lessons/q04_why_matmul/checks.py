@@ -440,6 +440,7 @@ CHECKS = [
             "one matrix": _fetched_one_matrix,
             "one step": _fetched_one_step,
             "areas": _fetched_areas,
+            "multiply-adds": lambda n, t: n**3,
             "with the result": _fetched_with_result,
             "one tile": _fetched_one_tile,
         },
