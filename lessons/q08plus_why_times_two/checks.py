@@ -197,7 +197,8 @@ def _operations(m, k, n, start):
 
 
 def _draw_operations(rng):
-    return *(rng.randrange(2, 60) for _ in range(3)), rng.random() < 0.55
+    m, k, n, coin = (rng.randrange(2, 60) for _ in range(4))
+    return m, k, n, coin % 2 == 0
 
 
 def _sparse_dot(kept, places, inputs):
