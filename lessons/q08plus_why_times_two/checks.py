@@ -197,8 +197,8 @@ def _operations(m, k, n, start):
 
 
 def _draw_operations(rng):
-    m, k, n, coin = (rng.randrange(2, 60) for _ in range(4))
-    return m, k, n, coin % 2 == 0
+    start = rng.random() < 0.5
+    return *(rng.randrange(2, 60) for _ in range(3)), start
 
 
 def _sparse_dot(kept, places, inputs):
