@@ -197,7 +197,7 @@ def _operations(m, k, n, start):
 
 
 def _draw_operations(rng):
-    start = rng.random() < 0.5
+    start = rng.random() < 0.45
     return *(rng.randrange(2, 60) for _ in range(3)), start
 
 
