@@ -260,6 +260,9 @@ CHECKS = [
             "places of the first group": lambda kept, places, inputs: sum(
                 weight * inputs[place] for weight, place in zip(kept, places, strict=True)
             ),
+            "groups of one": lambda kept, places, inputs: sum(
+                weight * inputs[at // 2 + place] for at, (weight, place) in enumerate(zip(kept, places, strict=True))
+            ),
             "the first inputs": lambda kept, places, inputs: sum(map(mul, kept, inputs)),
             "dense": lambda kept, places, inputs: sum(
                 weight * sum(inputs[4 * (at // 2) : 4 * (at // 2) + 4]) for at, weight in enumerate(kept)
