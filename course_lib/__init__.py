@@ -18,6 +18,7 @@ _PUBLIC = {
     "explore": ("course_lib.teaching.explore", None),
     "experiments": ("course_lib.experiments", None),
     "figures": ("course_lib.figures", None),
+    "glossary": ("course_lib.teaching.glossary", "glossary"),
     "verdicts": ("course_lib.teaching.cards.docket", "verdicts"),
 }
 __all__ = [*_PUBLIC, "__version__"]

@@ -7,6 +7,7 @@ teachers keep, in `_shipped`. Beside them `exercises/` and `notebooks/` hold wha
 
 import importlib
 import json
+import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -26,6 +27,8 @@ def home() -> Path:
     return checkout() or Path(__file__).parent / "_shipped"
 
 
+_ORDER = (r"\d+", r"q\d+.*", "published", "(?!claims$).*", "claims")  # what prefixes look like, in the order of units
+
 __path__ = [str(home() / "lessons")]
 
 
@@ -40,13 +43,8 @@ def prefix(unit: str) -> str:
 
 
 def in_order() -> list[str]:
-    """The units as they are read: `00_start_here`, the questions by number (Q8 before Q8+), and what stands beside."""
-
-    def place(unit: str) -> tuple[int, int, str]:
-        question = re.fullmatch(r"q(\d+)(.*)", prefix(unit))
-        return (1, int(question[1]), question[2]) if question else (0 if unit[0] == "0" else 2, 0, unit)
-
-    return sorted(names(), key=place)
+    """The units as they are read, by `order`."""
+    return sorted(names(), key=order)
 
 
 def unit_of(id: str) -> str | None:
@@ -56,10 +54,19 @@ def unit_of(id: str) -> str | None:
 
 def about(unit: str) -> Mapping[str, Any]:
     """What the build says of a unit: "title", "part" where it belongs to one, the minutes of its core path ("minutes"),
-    its "deeper" sections and its "exercises", and "cells", the ids of the cells that show its cards. Empty before the
-    first build.
+    its "deeper" sections and its "exercises", "cells", the ids of the cells that show its cards, and "terms", of those
+    that introduce its terms. Empty before the first build.
     """
     return json.loads(_read(home() / "notebooks" / f"{unit}.json") or "{}")
+
+
+def order(unit: str) -> tuple[int, float, str]:
+    """What sorts units as they are read: 00_start_here, q01 … q24 (q08 before q08plus), published, the case studies,
+    claims.
+    """
+    name, number = prefix(unit), re.search(r"\d+", unit)
+    row = next(row for row, form in enumerate(_ORDER) if re.fullmatch(form, name))
+    return row, int(number[0]) if number else math.inf, name
 
 
 def checks(unit: str) -> Mapping[str, Mapping[str, Any]]:
@@ -70,11 +77,14 @@ def checks(unit: str) -> Mapping[str, Mapping[str, Any]]:
 @cache
 def cards(unit: str) -> Mapping[str, Mapping[str, Any]]:
     """The tables of a unit's `cards.toml`, by card id. Malformed TOML is a ValueError that names the file."""
-    try:
-        tables = tomllib.loads(_read(home() / "lessons" / unit / "cards.toml"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{unit}/cards.toml cannot be read: {error}") from None
-    return {f"{prefix(unit)}.{key}": value for key, value in tables.items()}
+    return {f"{prefix(unit)}.{key}": value for key, value in _toml(unit, "cards.toml").items()}
+
+
+def glossary(unit: str) -> Mapping[str, str]:
+    """The lines of a unit's `glossary.toml`, by "term|another name". Malformed TOML is a ValueError that names the
+    file.
+    """
+    return _toml(unit, "glossary.toml")
 
 
 def function(unit: str, module: str, id: str) -> Callable[..., Any]:
@@ -84,6 +94,14 @@ def function(unit: str, module: str, id: str) -> Callable[..., Any]:
     if not callable(found):
         raise LookupError(f"{unit}/{module}.py has no function {name}()")
     return found
+
+
+def _toml(unit: str, name: str) -> Mapping[str, Any]:
+    """What a table of a unit holds; nothing where there is no such file."""
+    try:
+        return tomllib.loads(_read(home() / "lessons" / unit / name))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{unit}/{name} cannot be read: {error}") from None
 
 
 def _read(path: Path) -> str:

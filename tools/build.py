@@ -20,6 +20,7 @@ import re
 import socket
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -27,8 +28,9 @@ from pathlib import Path
 
 import nbformat
 
+from course_lib import units as course_units
 from course_lib.teaching.checks.check import public_cases
-from tools import keep, prose
+from tools import keep, prose, terms
 from tools.core_path import Times, fill, times
 from tools.freshness import LIBRARY, changed, made_from
 from tools.lint import SECRET, lint
@@ -40,7 +42,8 @@ KERNEL = Path(__file__).with_name("watched_kernel.py")
 SECONDS_PER_CELL = 300
 MAP = "{{units}}"
 """In the text of a lesson: the table of all units by part, open ones with a link, planned ones without."""
-
+CLAIMS = "{{claims}}"
+"""In the text of a lesson: the table of all units with claims on trial, each with the anchor of its prefix."""
 
 README_MAP = re.compile(r"(<!-- units: .*?-->)\n.*?\n(<!-- end of units -->)", re.DOTALL)
 
@@ -155,6 +158,9 @@ def lesson_notebooks(root: Path, chosen: Sequence[str] = ()) -> dict[str, nbform
                 cell.source = fill(cell.source, taken, minutes)
             if cell.cell_type == "markdown" and MAP in cell.source:
                 cell.source = cell.source.replace(MAP, unit_map(root, page.front["course"].get("planned", {})))
+            if cell.cell_type == "markdown" and CLAIMS in cell.source:
+                cell.source = cell.source.replace(CLAIMS, claim_map(root))
+        terms.with_hovers(nb, page, terms.known(root, folder.name))
         notebooks[folder.name] = nb
     return notebooks
 
@@ -198,6 +204,22 @@ def _minutes(taken: Times) -> str:
     return " | ".join(f"{minutes} min" if minutes else "–" for minutes in (taken.core, taken.deeper, taken.exercises))
 
 
+def claim_map(root: Path) -> str:
+    """The units with claims on trial as a table: how many each has, and how many of them its lesson votes on. Links
+    such as `claims.ipynb#q05` lead to the rows.
+    """
+    lines = ["| lesson | claims | voted on in the lesson |", "| --- | --- | --- |"]
+    for folder in sorted(units(root), key=lambda folder: course_units.order(folder.name)):
+        cards = folder / "cards.toml"
+        tables = tomllib.loads(cards.read_text(encoding="utf-8")) if cards.exists() else {}
+        claims = [table for table in tables.values() if table.get("kind") == "claim"]
+        if claims:
+            title = read_page(folder / "lesson.md", root).front["course"]["title"]
+            name = f'<a id="{course_units.prefix(folder.name)}"></a>[{title}]({folder.name}.ipynb)'
+            lines.append(f"| {name} | {len(claims)} | {sum(not claim.get('docket') for claim in claims)} |")
+    return "\n".join(lines)
+
+
 def derived(root: Path, chosen: Sequence[str] = ()) -> dict[Path, bytes]:
     """Path -> content of every built file but the executed notebooks."""
     solutions, made = {}, {}
@@ -206,7 +228,10 @@ def derived(root: Path, chosen: Sequence[str] = ()) -> dict[Path, bytes]:
         about = {key: page.front["course"][key] for key in ("title", "part") if key in page.front["course"]}
         about |= {"minutes": taken.core, "deeper": taken.deeper, "exercises": taken.exercises}
         nb = notebook(page, _course(page, taken.core))
-        made[Path("notebooks", f"{unit}.json")] = _json(about | {"cells": cells_by_call(nb)})
+        about |= {"cells": cells_by_call(nb)}
+        if own := terms.read(folder)[0]:
+            about |= {"terms": terms.introductions(nb, own)}
+        made[Path("notebooks", f"{unit}.json")] = _json(about)
         if (folder / "exercises.md").exists():
             page = read_page(folder / "exercises.md", root)
             solutions[unit] = to_bytes(with_canaries(notebook(page, _course(page, taken.exercises))))

@@ -72,7 +72,7 @@ def recut(page: Page) -> bool:
     no limit. This function goes when the ninth lesson is re-cut: then `minutes` is no field of a front matter, and what
     the map in `00_start_here` says of typed minutes goes with it.
     """
-    return "minutes" not in page.front.get("course", {})
+    return "minutes" not in page.course
 
 
 def sections(page: Page) -> tuple[Section, ...]:
@@ -154,10 +154,7 @@ def stated(cell: Cell) -> int | None:
 def times(lesson: Page, exercises: Page | None) -> Times:
     """The minutes of a unit: of the core to the nearest five, of a deeper section to whole ones, at least one."""
     core, *deeper = sections(lesson)
-    if recut(lesson):
-        minutes = max(5, 5 * _nearest(counts(core.cells).minutes / 5))
-    else:
-        minutes = lesson.front["course"]["minutes"]
+    minutes = max(5, 5 * _nearest(counts(core.cells).minutes / 5)) if recut(lesson) else lesson.course["minutes"]
     taken = [max(1, _nearest(counts(section.cells).minutes)) for section in deeper]
     own = {cell.line: each for section, each in zip(deeper, taken, strict=True) for cell in section.cells}
     total = sum(filter(None, map(stated, exercises.cells))) if exercises else 0

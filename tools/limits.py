@@ -33,7 +33,7 @@ def faults(page: Page, tables: Mapping[str, Mapping]) -> Faults:
     Deeper sections have a form in every lesson. The limits hold for lessons of the course's parts, once re-cut.
     """
     yield from _deeper_faults(page)
-    if recut(page) and PARTS.match(str(page.front["course"].get("part", ""))):
+    if recut(page) and PARTS.match(str(page.course.get("part"))):
         core = sections(page)[0].cells
         code = [cell for cell in core if cell.is_code]
         shown = [(cell.line_of(call), id) for cell in code for call in calls(cell) if (id := _first(call, "card"))]
@@ -150,7 +150,7 @@ def _turn_faults(page: Page, core: Sequence[Cell], code: Sequence[Cell]) -> Faul
 
 def _frame_faults(page: Page, core: Sequence[Cell]) -> Faults:
     """The review after the imports, the cell that answers the title's question, the cell that closes it."""
-    prefix = str(page.front["course"].get("unit")).partition("_")[0]
+    prefix = str(page.course.get("unit")).partition("_")[0]
     first = next((number for number, cell in enumerate(core) if cell.is_code), len(core) - 1)
     reviews = [(number, call) for number, cell in enumerate(core) for call in _own_calls(cell, "review")]
     line = core[first].line

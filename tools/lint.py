@@ -12,7 +12,7 @@ from pathlib import Path
 from course_lib.teaching.cards.card_texts import Card, CardError, names, parse_card
 from course_lib.teaching.cards.verdict import RULINGS
 from course_lib.teaching.checks.check import Check
-from tools import limits, mutants, prose, turns
+from tools import limits, mutants, prose, terms, turns
 from tools.core_path import calls, recut, stated
 from tools.source import (
     EMPTY,
@@ -42,7 +42,7 @@ ASKED = ("prompt", "hints", "rounds")
 FIELDS = {  # of a card, beside `kind` and `reason`
     "number": (*ASKED, "unit", "scale", "range", "tolerance", "slips", "transfer"),
     "choice": (*ASKED, "choices"),
-    "claim": ("claim", "source", "corrected", "because", "evidence", "docket", "prompt", "hints"),
+    "claim": ("claim", "source", "corrected", "because", "evidence", "docket", "cell", "prompt", "hints"),
     "reflection": (*ASKED, "limit"),
 }
 
@@ -76,6 +76,7 @@ def lint(root: Path, chosen: Sequence[str] = ()) -> list[Problem]:
             problems += [Problem(path.relative_to(root).as_posix(), line, message) for line, message in found]
         if not (folder / "lesson.md").exists():
             problems.append(Problem(f"lessons/{folder.name}/lesson.md", 1, "every unit needs a lesson.md"))
+    problems += terms.faults(root, [folder.name for folder in folders])
     return sorted(set(problems))
 
 
@@ -93,7 +94,7 @@ def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], chec
             yield from ((problem.line, problem.message) for problem in error.problems)
             return
         yield from _front_matter_faults(page, path)
-        yield from _minutes_faults(page, path)
+        yield from _minutes_faults(page, path, root)
         yield from _part_faults(page, path, root)
         yield from _cell_faults(page)
         yield from prose.faults(page)
@@ -112,6 +113,8 @@ def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], chec
         yield from _check_faults(path, own, root)
     elif path.name == MUTANTS:
         yield from _mutants_faults(path, own)
+    elif path.name == terms.NAME:
+        yield from terms.form_faults(path)
     elif path.name == "ledger.toml":
         yield from _ledger_faults(path)
     elif path.name in ("truths.py", "claims.py"):
@@ -146,24 +149,22 @@ def _line_of_key(key: str, lines: Sequence[str]) -> int:
     return next((i for i, text in enumerate(lines, 1) if text.strip().startswith(f"{key}:")), 1)
 
 
-def _minutes_faults(page: Page, path: Path) -> Faults:
+def _minutes_faults(page: Page, path: Path, root: Path) -> Faults:
     """Typed minutes: a lesson that is not re-cut yet has them, and its exercises may."""
     if recut(page):
         return
-    typed = page.front["course"]["minutes"]
-    line = next(i for i, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if "minutes:" in text)
+    typed, line = page.course["minutes"], _line_of_key("minutes", path.read_text(encoding="utf-8").splitlines())
     if type(typed) is not int or typed <= 0:
         yield line, f"front matter: course.minutes must be a whole number of minutes, not {typed!r}"
     elif path.name == "exercises.md":
-        with suppress(OSError, ValueError):  # what is wrong with the lesson is said there
-            if "minutes" not in front_matter(path.with_name("lesson.md").read_text(encoding="utf-8"))[0]["course"]:
+        with suppress(OSError, SourceError):  # what is wrong with the lesson is said there
+            if recut(read_page(path.with_name("lesson.md"), root)):
                 yield line, "front matter: course.minutes goes; the minutes that the exercises state are added up"
 
 
 def _part_faults(page: Page, path: Path, root: Path) -> Faults:
     """A part that the map of the course does not have: a slip of the pen would give it a new one."""
-    course = page.front.get("course")
-    part = course.get("part") if isinstance(course, dict) else None
+    part = page.course.get("part")
     if part is None:
         return
     parts = [each for folder in units(root) for each in _planned(folder / "lesson.md")]
@@ -390,6 +391,8 @@ def _card_faults(path: Path) -> Faults:
             yield line, f"card {id!r}: a reason that begins with {{truth}} and a full stop is shown as a list"
         if card.kind == "reflection":
             continue
+        if card.cell and card.cell not in _cids(path.with_name("lesson.md")):
+            yield line, f"claim {id!r}: lesson.md has no cell with the cid {card.cell!r}"
         if card.kind == "claim" and not _in_ledger(path, name):
             yield line, f"claim {id!r} needs a line in ledger.toml: its ruling, derived by hand"
         module, function = path.with_name("claims.py" if card.kind == "claim" else "truths.py"), name.replace("-", "_")
@@ -432,6 +435,12 @@ def _in_ledger(path: Path, name: str) -> bool:
         return False
     except tomllib.TOMLDecodeError:
         return True
+
+
+def _cids(path: Path) -> set[str]:
+    """The names of a lesson's cells; empty for a missing one."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return set(re.findall(r'^(?:\+\+\+ .*"cid": *"|:cid: *|cid: *)([\w-]+)', text, re.MULTILINE))
 
 
 def _functions(path: Path) -> dict[str, set[str]]:

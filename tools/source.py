@@ -21,7 +21,7 @@ from course_lib.grading.intake.task import read_checks, run_file
 from course_lib.teaching.checks.check_words import WordsError
 
 NOTEBOOK_FILES = ("lesson.md", "exercises.md")
-UNIT_TABLES = ("cards.toml", "checks.toml", "explorer.toml", "ledger.toml", "mutants.toml")
+UNIT_TABLES = ("cards.toml", "checks.toml", "explorer.toml", "glossary.toml", "ledger.toml", "mutants.toml")
 UNIT_FILES = (*NOTEBOOK_FILES, *UNIT_TABLES, "teaching.md")  # and Python
 
 FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
@@ -88,6 +88,12 @@ class Page:
     path: str
     front: dict
     cells: list[Cell]
+
+    @property
+    def course(self) -> dict:
+        """What the front matter says of the course; empty where that is no table."""
+        course = self.front.get("course")
+        return course if isinstance(course, dict) else {}
 
 
 def units(root: Path, chosen: Sequence[str] = ()) -> list[Path]:

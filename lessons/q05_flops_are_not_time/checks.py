@@ -1,4 +1,6 @@
-"""Checks of the exercises of Q5: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+"""Checks of Q5, of its exercises and of the lines that the lesson leaves to write: what is asked, how inputs are drawn,
+the reference, and the wrong answers that people give.
+"""
 
 from fractions import Fraction
 from math import ceil
@@ -61,6 +63,10 @@ def _batch_no_ceiling(layers, bytes_per_element, peak, bandwidth):
 
 def _batch_minus_one(layers, bytes_per_element, peak, bandwidth):
     return [-1 if rows is None else rows for rows in _smallest_batch(layers, bytes_per_element, peak, bandwidth)]
+
+
+def _batch_zero(layers, bytes_per_element, peak, bandwidth):
+    return [0 if rows is None else rows for rows in _smallest_batch(layers, bytes_per_element, peak, bandwidth)]
 
 
 def _batch_no_output(layers, bytes_per_element, peak, bandwidth):
@@ -227,7 +233,124 @@ def _draw_report(rng):
     return rows, cols, size, 2 * rows * cols * size / (bandwidth * 1e9) / rng.uniform(0.1, 0.9), bandwidth
 
 
+# ---- the lesson's own: one line each --------------------------------------------------------------
+
+
+def _layer_times(rows, k, n, peak, bandwidth):
+    """(arithmetic, memory) seconds of a layer in a 16-bit format."""
+    return 2 * rows * k * n / peak, 2 * (rows * k + k * n + rows * n) / bandwidth
+
+
+def _layer_seconds(rows, k, n, peak, bandwidth):
+    flops = 2 * rows * k * n
+    moved = 2 * (rows * k + k * n + rows * n)
+    return max(flops / peak, moved / bandwidth)
+
+
+def _draw_layer(rng):
+    """A layer and a device; its rows lie so far left or right of the ridge that the slips differ."""
+    bandwidth, width = rng.randrange(300, 5000) * 1e9, rng.choice([2048, 4096])
+    rows = rng.choice([rng.randrange(1, 40), rng.randrange(5_000, 50_000)])
+    return rows, width, 2 * width, bandwidth * rng.randrange(100, 400), bandwidth
+
+
+def _model_seconds(ops, peak, bandwidth):
+    return sum(max(flops / peak, moved / bandwidth) for flops, moved in ops)
+
+
+def _model_max_of_sums(ops, peak, bandwidth):
+    return max(sum(flops for flops, _ in ops) / peak, sum(moved for _, moved in ops) / bandwidth)
+
+
+def _draw_model(rng):
+    """Two or three operations left of the ridge and two or three right of it, in any order."""
+    bandwidth = rng.randrange(300, 5000) * 1e9
+    ridge = rng.randrange(100, 400)
+    left, right = (rng.randrange(2, 4) for _ in range(2))
+    intensities = [rng.uniform(0.01, 0.5) for _ in range(left)] + [rng.uniform(2, 10) for _ in range(right)]
+    sizes = [(share, rng.randrange(1, 500) * 10**6) for share in intensities]
+    ops = [[round(share * ridge * moved), moved] for share, moved in sizes]
+    rng.shuffle(ops)
+    return ops, bandwidth * ridge, bandwidth
+
+
+def _pass_seconds(starting, running, ahead):
+    return max(sum(starting), sum(running)) if ahead else sum(starting) + sum(running)
+
+
+def _pass_call_by_call(starting, running, ahead):
+    return sum(max(pair) for pair in zip(starting, running, strict=True)) if ahead else sum(starting) + sum(running)
+
+
+def _draw_pass(rng):
+    """Some calls that take longer to start than to run, and some the other way round; ahead or not."""
+    calls = rng.randrange(2, 6)
+    short = [(rng.randrange(3, 9) * 1e-6, rng.randrange(1, 3) * 1e-6) for _ in range(calls)]
+    long = [(rng.randrange(3, 9) * 1e-6, rng.randrange(10, 40) * 1e-6) for _ in range(rng.randrange(1, 3))]
+    drawn = [*short, *long]
+    rng.shuffle(drawn)
+    return [start for start, _ in drawn], [run for _, run in drawn], rng.random() < 0.55
+
+
 CHECKS = [
+    Check(
+        id="q05.turn-layer",
+        points=0,
+        signature="layer_seconds(rows, k, n, peak, bandwidth)",
+        public=[
+            (1, 4096, 4096, 989e12, 3.35e12),
+            (10_000, 4096, 4096, 989e12, 3.35e12),
+            (20, 1024, 8192, 312e12, 1.555e12),
+            (6000, 8192, 1024, 312e12, 1.555e12),
+        ],
+        generate=_draw_layer,
+        reference=_layer_seconds,
+        wrong={
+            "arithmetic only": lambda *layer: _layer_times(*layer)[0],
+            "memory only": lambda *layer: _layer_times(*layer)[1],
+            "sum": lambda *layer: sum(_layer_times(*layer)),
+            "smaller": lambda *layer: min(_layer_times(*layer)),
+        },
+    ),
+    Check(
+        id="q05.turn-maxima",
+        points=0,
+        signature="model_seconds(ops, peak, bandwidth)",
+        public=[
+            ([[4e12, 1e9], [1e9, 2e9]], 1e15, 1e12),
+            ([[4e12, 2e9], [1e9, 3e9]], 1e15, 1e12),
+            ([[2e9, 3e9], [6e12, 5e9], [5e12, 4e9], [1e9, 1e9]], 5e14, 2e12),
+            ([[3e12, 1e9]], 1e15, 1e12),
+        ],
+        generate=_draw_model,
+        reference=_model_seconds,
+        wrong={
+            "maximum of sums": _model_max_of_sums,
+            "arithmetic only": lambda ops, peak, bandwidth: sum(flops for flops, _ in ops) / peak,
+            "memory only": lambda ops, peak, bandwidth: sum(moved for _, moved in ops) / bandwidth,
+            "both": lambda ops, peak, bandwidth: sum(flops / peak + moved / bandwidth for flops, moved in ops),
+            "slowest": lambda ops, peak, bandwidth: max(max(flops / peak, moved / bandwidth) for flops, moved in ops),
+        },
+    ),
+    Check(
+        id="q05.turn-launches",
+        points=0,
+        signature="pass_seconds(starting, running, ahead)",
+        public=[
+            ([5e-6, 5e-6, 5e-6], [2e-6, 30e-6, 2e-6], True),
+            ([5e-6, 5e-6, 5e-6], [2e-6, 30e-6, 2e-6], False),
+            ([6e-6, 7e-6, 5e-6, 8e-6], [1e-6, 9e-6, 2e-6, 3e-6], True),
+            ([6e-6, 7e-6, 5e-6, 8e-6], [1e-6, 9e-6, 2e-6, 3e-6], False),
+        ],
+        generate=_draw_pass,
+        reference=_pass_seconds,
+        wrong={
+            "always the sum": lambda starting, running, ahead: sum(starting) + sum(running),
+            "always the larger": lambda starting, running, ahead: max(sum(starting), sum(running)),
+            "call by call": _pass_call_by_call,
+            "the other way round": lambda starting, running, ahead: _pass_seconds(starting, running, not ahead),
+        },
+    ),
     Check(
         id="q05.intensity",
         points=2,
@@ -263,6 +386,7 @@ CHECKS = [
             "rounded down": _batch_rounded_down,
             "no output": _batch_no_output,
             "minus one": _batch_minus_one,
+            "zero": _batch_zero,
             "no ceiling": _batch_no_ceiling,
         },
     ),

@@ -3,7 +3,7 @@
 from math import log
 
 from course_lib import experiments
-from course_lib.accounting import hardware, roofline
+from course_lib.accounting import hardware, models, roofline
 from course_lib.experiments.running.timing import measure
 
 WIDTH = 4096  # the layer that the lesson follows: Linear(4096 -> 4096)
@@ -53,6 +53,16 @@ def zeros() -> str:
 def wish_for_bandwidth() -> float:
     peak = hardware.load("h100-sxm").peak("bf16")
     return peak / roofline.matmul(128, WIDTH, WIDTH, dtype="bf16").intensity / 1e12
+
+
+def mistral_on_l4() -> float:
+    """Every weight read once in a pass, and used in a multiply-add for each of its tokens."""
+    weights = models.load("mistral-7b").parameters().total
+
+    def seconds(tokens: int) -> float:
+        return roofline.place(flops=2 * weights * tokens, bytes=2 * weights, device="l4", dtype="bf16").seconds
+
+    return seconds(2000) / seconds(20)
 
 
 def strassen() -> int:

@@ -25,7 +25,7 @@ def test_each_notebook_runs_from_top_to_bottom(open_notebook, name):
     assert notebook.errors() == []
     widgets = sum("application/vnd.jupyter.widget-view+json" in o.get("data", {}) for o in notebook.outputs())
     notebook.page.wait_for_function(
-        "(n) => document.querySelectorAll('.course-card, .course-explorer').length === n", arg=widgets
+        "(n) => document.querySelectorAll('.course-card, .course-explorer, .course-claims').length === n", arg=widgets
     )
     assert notebook.page.get_by_text("Error displaying widget").count() == 0
 

@@ -21,6 +21,7 @@ def said(nb: nbformat.NotebookNode, unit: str) -> list[str]:
     """What the checks in the your-turn cells of an executed notebook show, in order."""
     places = {turn.cell.line for turn in TURNS[unit]}
     lines = [cell.line for cell in read_page(ROOT / "lessons" / unit / "lesson.md", ROOT).cells]
+    assert len(nb.cells) == len(lines), f"the notebook is older than its lesson: course build {unit}"
     cells = [cell for line, cell in zip(lines, nb.cells, strict=True) if line in places]
     return ["".join(output.get("data", {}).get("text/plain", "") for output in cell.outputs) for cell in cells]
 

@@ -173,6 +173,19 @@ def test_the_private_texts_of_this_machine(monkeypatch):
     assert len(private(nb)) == 1, "one hit in the text, none in the image"
 
 
+def test_the_units_with_claims_and_their_anchors(toy):
+    shown = '| <a id="q99"></a>[A toy](q99_toy.ipynb) | 1 | 1 |'
+    assert builder.claim_map(toy.root).splitlines()[2:] == [shown]
+    toy.edit("lesson.md", "The same cell again:", "The claims:\n\n{{claims}}")
+    assert f"The claims:\n\n{builder.claim_map(toy.root)}" in [
+        cell.source for cell in lesson_notebooks(toy.root)["q99_toy"].cells
+    ]
+    toy.edit("cards.toml", 'claim = "It is two."', 'claim = "It is two."\ndocket = true')
+    assert builder.claim_map(toy.root).endswith("| 1 | 0 |")
+    toy.edit("cards.toml", 'kind = "claim"', 'kind = "reflection"')
+    assert len(builder.claim_map(toy.root).splitlines()) == 2
+
+
 def test_where_cards_and_verdicts_are_shown():
     def code(id, source):
         return nbformat.v4.new_code_cell(source, id=id)

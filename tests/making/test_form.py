@@ -4,48 +4,30 @@ import re
 
 import pytest
 
-from tools import limits
 from tools.lint import lint
 from tools.new import new
-from tools.source import read_page
 
 PART = '  # part: "C. The budget"'
 
 
 class Unit:
-    """A new unit that has its part, a review after the imports and a transfer card."""
+    """A new unit that has its part."""
 
     def __init__(self, root):
         self.root, self.folder = root, new(root, "q99_new_thing", "Q99. A thing")
         self.edit("lesson.md", PART, '  part: "C. The budget"')
-        self.edit("lesson.md", "\n```{code-cell} ipython3\n:cid: q99-card-1\n", f"{REVIEW}\n", keep=True)
-        self.transfer = {"q99.elsewhere"}
 
-    def edit(self, name, old, new, keep=False):
-        """Replace a text once (or put another before it); returns the line where it began."""
+    def edit(self, name, old, new):
+        """Replace a text once; returns the line where it began."""
         path = self.folder / name
         text = path.read_text()
         assert old in text, old
-        path.write_text(text.replace(old, new + old if keep else new, 1))
+        path.write_text(text.replace(old, new, 1))
         return text[: text.index(old)].count("\n") + 1
 
     def problems(self):
-        """(line, message) of what the limits and your-turns say."""
-        page = read_page(self.folder / "lesson.md", self.root)
-        tables = {
-            f"q99.{name}": {"kind": "claim" if name in ("half-the-bits", "twice-the-peak") else "number"}
-            for name in ("read-once", "elsewhere", "half-the-bits", "twice-the-peak")
-        }
-        for id in self.transfer:
-            tables[id]["transfer"] = True
-        return list(limits.faults(page, tables))
-
-    def linted(self):
-        """All that the lint says, but for the transfer card, which cards.toml does not mark."""
-        return [problem for problem in lint(self.root) if "`transfer = true`" not in problem.message]
-
-
-REVIEW = '\n```{code-cell} ipython3\n:cid: q99-review\nreview("q99")\n```\n'
+        """(line, message) of what the lint says of the lesson."""
+        return [(each.line, each.message) for each in lint(self.root) if each.path.endswith("/lesson.md")]
 
 
 @pytest.fixture
@@ -58,19 +40,7 @@ def cell(source, tags=""):
 
 
 def test_a_new_unit_has_the_form(unit):
-    assert unit.problems() == []
-    assert unit.linted() == []
-
-
-def test_the_template_lacks_two_things_until_it_has_a_part(tmp_path):
-    new(tmp_path, "q99_new_thing", "Q99. A thing")
-    lesson = tmp_path / "lessons" / "q99_new_thing" / "lesson.md"
-    assert lint(tmp_path) == []
-    lesson.write_text(lesson.read_text().replace(PART, '  part: "C. The budget"'))
-    assert [problem.message for problem in lint(tmp_path)] == [
-        'the cell after the imports is review("q99"), and no other is',
-        "core path: 0 cards with `transfer = true`; one is wanted, as the last card",
-    ]
+    assert lint(unit.root) == []
 
 
 def test_a_lesson_without_a_part_or_not_re_cut_has_no_limits(unit):
@@ -167,8 +137,8 @@ def test_what_a_deeper_section_defines_is_not_used_in_the_core(unit):
     assert unit.problems() == []
     line = unit.edit("lesson.md", "Then the [exercises]", cell("print(spare, math)") + "\nThe [exercises]")
     assert unit.problems() == [
-        (line + 2, "the core path uses 'spare', which only a deeper section defines"),
         (line + 2, "the core path uses 'math', which only a deeper section defines"),
+        (line + 2, "the core path uses 'spare', which only a deeper section defines"),
     ]
 
 
@@ -217,4 +187,4 @@ def test_a_check_without_points_is_not_for_exercises(unit):
 
 def test_an_index_of_dots_is_no_line_to_write(unit):
     unit.edit("lesson.md", "return ...", "return (parameters, parameters[..., 0], ...)")
-    assert unit.linted() == []
+    assert lint(unit.root) == []

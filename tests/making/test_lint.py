@@ -16,6 +16,14 @@ def test_a_good_unit_has_no_problem(toy):
     assert problems(toy) == []
 
 
+@pytest.mark.parametrize("cid", ["q99-why", "twice", "again"])
+def test_a_claim_may_name_the_cell_that_shows_it(toy, cid):
+    toy.edit("lesson.md", ":tags: [", ":cid: twice\n:tags: [")
+    toy.edit("lesson.md", "```{code-cell} ipython3\n2 + 2", "```{code-cell} ipython3\n---\ncid: again\n---\n2 + 2")
+    toy.edit("cards.toml", '[it-is-two]\nkind = "claim"', f'[it-is-two]\nkind = "claim"\ncell = "{cid}"')
+    assert problems(toy) == []
+
+
 def test_a_quantity_needs_a_line_that_the_learner_replaces(toy):
     toy.edit("checks.py", 'signature="twice(x)"', 'signature="twice", unit="GB"')
     toy.edit("checks.py", "public=[(3,), (5.5,)],", "")
@@ -114,6 +122,13 @@ BAD = {
         "    # BEGIN SOLUTION\n    return 2 * x",
         0,
         "inside the block",
+    ),
+    "claim of no cell": (
+        "cards.toml",
+        '[it-is-two]\nkind = "claim"',
+        '[it-is-two]\nkind = "claim"\ncell = "q99-wy"',
+        0,
+        "no cell with the cid 'q99-wy'",
     ),
     "cards no TOML": ("cards.toml", 'prompt = "How many?"', "prompt = How many?", 0, "no valid TOML"),
     "card without kind": ("cards.toml", '[how-many]\nkind = "number"', "[how-many]", 0, "no 'kind'"),
@@ -220,8 +235,8 @@ BAD = {
     ),
     "part in another form": (
         "lesson.md",
-        "  minutes: 5",
-        '  "part": Tyos\n  planned: {Toys: [], Games: []}\n  minutes: 5',
+        "  title: A toy",
+        '  "part": Tyos\n  planned: {Toys: [], Games: []}\n  title: A toy',
         None,
         "its parts are Toys, Games",
     ),

@@ -26,6 +26,7 @@ for unit in explorers:
 print(json.dumps({
     "home": str(units.home()),
     "cards": cards,
+    "terms": [sorted(units.glossary(unit)) for unit in units.names()],
     "titles": [units.about(unit)["title"] for unit in units.names()],
     "checks": [sorted(units.checks(unit)) for unit in units.names()],
     "experiments": list(experiments.names()),
@@ -55,6 +56,7 @@ def test_an_installed_wheel_has_what_a_checkout_has(installed, tmp_path):
     said = json.loads(done.stdout)
     assert said["home"] == str(installed / "course_lib" / "_shipped")
     assert said["cards"] == {unit: sorted(units.cards(unit)) for unit in units.names()}
+    assert said["terms"] == [sorted(units.glossary(unit)) for unit in units.names()]
     assert said["titles"] == [units.about(unit)["title"] for unit in units.names()]
     assert said["checks"] == [sorted(units.checks(unit)) for unit in units.names()]
     assert said["experiments"] == list(experiments.names())

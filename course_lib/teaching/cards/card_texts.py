@@ -60,6 +60,7 @@ class Card:
     corrected: str = ""
     because: str = ""
     evidence: Mapping[str, str] = field(default_factory=dict)
+    cell: str = ""  # of the lesson: where a claim is decided that has no card of its own there
     limit: int = LONGEST
     transfer: bool = False
     round: int = 0
@@ -227,6 +228,7 @@ def _claim(id: str, table: Mapping[str, Any]) -> dict[str, Any]:
         "corrected": corrected,
         "because": because,
         "evidence": evidence,
+        "cell": _field(id, table, "cell", str, ""),
         "choices": tuple(Choice(key, text) for key, text in say.table("rulings").items()),
     }
 

@@ -33,7 +33,9 @@ class CardWidget(anywidget.AnyWidget):
     click.
     """
 
-    _esm = "\n".join(file.read_text(encoding="utf-8") for file in (_ABOVE / "pointer.js", _HERE / "cards.js"))
+    _esm = "\n".join(
+        file.read_text(encoding="utf-8") for file in (_ABOVE / "make.js", _ABOVE / "pointer.js", _HERE / "cards.js")
+    )
     _css = "".join(file.read_text(encoding="utf-8") for file in (_ABOVE / "range.css", _HERE / "cards.css"))
     face = traitlets.Dict().tag(sync=True)
     view = traitlets.Dict().tag(sync=True)

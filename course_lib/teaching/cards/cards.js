@@ -2,14 +2,6 @@
 // still holds back while the kernel is busy, and would then commit half a number.
 const WAIT = 400, SILENT = 6000; // ms after a click until the card says that it was sent, and that no answer has come
 
-function make(parent, tag, attributes = {}, text = "") {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  if (text) node.textContent = text;
-  parent.append(node);
-  return node;
-}
-
 function radios(parent, legend, options, name) {
   const group = make(parent, "fieldset", { class: name });
   make(group, "legend", {}, legend);

@@ -1,32 +1,35 @@
-"""The docket of a unit: every claim on trial with its computed ruling, in one table."""
+"""The docket of a unit: every claim on trial with its computed ruling, in one table; and the page of all claims."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from course_lib import units
-from course_lib.teaching import markup
+from course_lib.teaching import live, markup
 from course_lib.teaching.cards import answer_html, answers
 from course_lib.teaching.cards.card_texts import Card, read_card
 from course_lib.teaching.cards.card_words import say
-from course_lib.teaching.static import Static, notice
+from course_lib.teaching.record.record import Record
+from course_lib.teaching.static import Static, is_static, notice
 
 WIDTHS = ("27%", "10%", "29%", "34%")  # of the columns
+TO_VOTE, UNDECIDED = "to-vote", "undecided"  # in the place of a ruling
 
 # In the tags: JupyterLab's own rules align cells right, and a notebook that it does not trust loses style sheets.
 _CELL = "text-align:left;vertical-align:top;font-weight:normal;overflow-wrap:break-word"
 _PARAGRAPH = '<p style="margin:0 0 0.5em">'
 
 
-def verdicts(prefix: str | None = None) -> Static:
+def verdicts(prefix: str | None = None):
     """Decide every claim of the unit `prefix` ("q05") now, by running its code, and show the rulings, folded.
 
-    Without a prefix: the claims of all units, each with a link to the cell that decides it. Folded so that "Run All"
-    does not answer the claims that are still to be voted on. A claim whose code fails has no ruling, and its row says
-    why.
+    Without a prefix: the claims of all units, each with a link to the cell that decides or shows it, and, in a live
+    notebook, with a search; there a claim that has a card shows its ruling once the learner has voted. Folded so that
+    "Run All" does not answer the claims that are still to be voted on. A claim whose code fails has no ruling, and its
+    row says why.
     """
     if prefix is None:
-        found = [_unit(unit) for unit in units.names()]
-        return Static("".join(one.html for one in found if one), "\n\n".join(one.text for one in found if one))
+        return _all() if is_static() else Page()
     unit = units.unit_of(f"{prefix}.")
     try:
         claims = _claims(unit) if unit else []
@@ -34,39 +37,90 @@ def verdicts(prefix: str | None = None) -> Static:
         return notice(str(error))
     if not claims:
         return notice(say("no-claims", prefix=prefix))
-    return _docket(claims, say("claims", number=len(claims)), {})
+    return _docket(claims, say("claims", _number(claims), number=len(claims)), {})
+
+
+class Page:
+    """The claims of all units in a live notebook: a search above the tables."""
+
+    def __init__(self):
+        voted = {event["id"] for event in Record.open().events() if event["kind"] == "guess"}
+        self._shown = _all(voted)
+
+    def __repr__(self) -> str:
+        return repr(self._shown)
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        try:
+            from course_lib.teaching.cards.claim_search import search
+        except ImportError as error:
+            display(notice(say("no-search", package=error.name)))
+        else:
+            titles = {units.prefix(unit): _title(unit) for unit in units.in_order() if _has_claims(unit)}
+            live.publish(search(titles), say("page", "name"), say("page-gone"))
+        display(self._shown)
+
+
+def _has_claims(unit: str) -> bool:
+    try:
+        return bool(_claims(unit))
+    except ValueError:
+        return False
+
+
+def _title(unit: str) -> str:
+    return units.about(unit).get("title", unit)
+
+
+def _number(claims: Sequence[Card]) -> str:
+    return "one" if len(claims) == 1 else "many"
 
 
 def _claims(unit: str) -> list[Card]:
     return [read_card(id) for id, table in units.cards(unit).items() if table.get("kind") == "claim"]
 
 
-def _unit(unit: str) -> Static | None:
+def _all(voted: Collection[str] | None = None) -> Static:
+    """The dockets of all units. voted: the cards with a vote, where those without one keep their rulings back."""
+    found = [_unit(unit, voted) for unit in units.in_order()]
+    return Static("".join(one.html for one in found if one), "\n\n".join(one.text for one in found if one))
+
+
+def _unit(unit: str, voted: Collection[str] | None) -> Static | None:
     """The docket of one unit among others, with links into its notebook; None where it has none."""
     try:
         claims = _claims(unit)
     except ValueError as error:
         return notice(str(error))
     cells = units.about(unit).get("cells", {})
-    places = {claim.id: cells.get(claim.id) or cells.get("verdicts") for claim in claims}
-    links = {id: f"{unit}.ipynb#cell-id={cell}" for id, cell in places.items() if cell}
-    summary = say("claims-of-unit", title=units.about(unit).get("title", unit), number=len(claims))
-    return _docket(claims, summary, links) if claims else None
+    links = {claim.id: _link(unit, cells.get(claim.id) or claim.cell or cells.get("verdicts")) for claim in claims}
+    kept = set() if voted is None else {claim.id for claim in claims if claim.id in cells} - set(voted)
+    summary = say("claims-of-unit", _number(claims), title=_title(unit), number=len(claims))
+    return _docket(claims, summary, links, kept) if claims else None
 
 
-def _docket(claims: Sequence[Card], summary: str, links: Mapping[str, str]) -> Static:
-    """A folded table of claims; `links`: claim id -> where it is decided."""
-    rulings, rows = zip(*(_decide(claim, links.get(claim.id, "")) for claim in claims), strict=True)
+def _link(unit: str, cell: str | None) -> str:
+    return f"{unit}.ipynb" + (f"#cell-id={cell}" if cell else "")
+
+
+def _docket(
+    claims: Sequence[Card], summary: str, links: Mapping[str, str], kept: Collection[str] = frozenset()
+) -> Static:
+    """A folded table of claims. links: claim id -> where it is decided; kept: ids whose rulings are not shown yet."""
+    decided = [_kept(claim) if claim.id in kept else _decide(claim) for claim in claims]
     head = "".join(
         f'<th scope="col" style="{_CELL};width:{width}"><strong>{name}</strong></th>'
         for name, width in zip(say.all("columns"), WIDTHS, strict=True)
     )
-    table = (
-        f'<table style="table-layout:fixed;width:100%"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table>"
+    rows = "".join(_row(one, links.get(one.claim.id, "")) for one in decided)
+    table = f'<table style="table-layout:fixed;width:100%"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    unit = units.prefix(claims[0].folder)
+    shown = (
+        f'<details class="course-docket course-of-{unit}"><summary>{html.escape(summary)}</summary>{table}</details>'
     )
-    shown = f"<details><summary>{html.escape(summary)}</summary>{table}</details>"
-    lines = [f"{ruling}: {_name(claim)}: {claim.prompt}" for claim, ruling in zip(claims, rulings, strict=True)]
+    lines = [f"{say('on-docket', one.ruling)}: {_name(one.claim)}: {one.claim.prompt}" for one in decided]
     return Static(shown, "\n".join([summary, *lines]))
 
 
@@ -74,30 +128,43 @@ def _name(claim: Card) -> str:
     return claim.id.partition(".")[2].upper()
 
 
-def _decide(claim: Card, link: str) -> tuple[str, str]:
-    """The ruling of a claim in words, and its row, with a link to where it is decided."""
+@dataclass(frozen=True)
+class Decided:
+    """A claim with its ruling, `TO_VOTE` or `UNDECIDED`; what was computed, or why nothing is shown; what is true."""
+
+    claim: Card
+    ruling: str
+    lines: Sequence[str]
+    true: str = ""
+
+
+def _kept(claim: Card) -> Decided:
+    return Decided(claim, TO_VOTE, [say("vote-first")])
+
+
+def _decide(claim: Card) -> Decided:
     try:
         verdict = answers.answer(claim).verdict
         computed = [f"{label}: {value}" for label, value in answer_html.evidence(claim, verdict)]
         lines = [*filter(None, [answer_html.because(claim, verdict)]), *computed]
-        ruling, true = say("on-docket", verdict.ruling), answer_html.corrected(claim, verdict)
+        return Decided(claim, verdict.ruling, lines, answer_html.corrected(claim, verdict))
     except Exception as error:  # whatever a claim's code raises, or its texts lack, concerns its own row only
-        ruling, lines, true = say("on-docket", "undecided"), [f"{type(error).__name__}: {error}"], ""
-    return ruling, _row(claim, link, ruling, lines, true)
+        return Decided(claim, UNDECIDED, [f"{type(error).__name__}: {error}"])
 
 
-def _row(claim: Card, link: str, ruling: str, lines: list[str], true: str) -> str:
+def _row(one: Decided, link: str) -> str:
+    claim = one.claim
     source = f"{_PARAGRAPH}<em>{html.escape(claim.source)}</em></p>" if claim.source else ""
     name = f"<strong>{html.escape(_name(claim))}</strong>"
     name = f'<a href="{html.escape(link)}">{name}</a>' if link else name
     name = f"{_PARAGRAPH}{name}</p>"
     cells = [
-        f"<strong>{html.escape(ruling)}</strong>",
-        "".join(f"{_PARAGRAPH}{html.escape(line)}</p>" for line in lines),
-        _prose(true),
+        f"<strong>{html.escape(say('on-docket', one.ruling))}</strong>",
+        "".join(f"{_PARAGRAPH}{html.escape(line)}</p>" for line in one.lines),
+        _prose(one.true),
     ]
     return (
-        f'<tr><th scope="row" style="{_CELL}">{name}{_prose(claim.prompt)}{source}</th>'
+        f'<tr class="course-{one.ruling}"><th scope="row" style="{_CELL}">{name}{_prose(claim.prompt)}{source}</th>'
         + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells)
         + "</tr>"
     )

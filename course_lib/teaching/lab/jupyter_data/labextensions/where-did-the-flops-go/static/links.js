@@ -9,6 +9,9 @@
     const scroll = notebook.setFragment.bind(notebook);
     notebook.setFragment = async (fragment) => {
       await scroll(fragment);
+      // For what stands in the notebook now, and for what is run in it later: the page of claims shows the unit of the link.
+      notebook.node.dataset.courseFragment = fragment;
+      notebook.node.dispatchEvent(new CustomEvent("course-fragment", { detail: fragment }));
       const id = decodeURIComponent(fragment.replace("#cell-id=", ""));
       const index = notebook.widgets.findIndex((cell) => cell.model.id === id);
       if (index < 0) return;

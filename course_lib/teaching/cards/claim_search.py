@@ -1,0 +1,34 @@
+"""The search over the page of all claims: a line of controls that hides rows of the tables below it. Needs anywidget.
+
+The tables are HTML of the same output, not of the widget: JupyterLab makes links work there, and they stay when the
+kernel is gone.
+"""
+
+from collections.abc import Mapping
+from importlib.resources import files
+
+import anywidget
+import traitlets
+
+from course_lib.teaching.cards.card_words import say
+
+_HERE, _ABOVE = files(__package__), files("course_lib.teaching")
+
+
+class ClaimSearch(anywidget.AnyWidget):
+    """The controls. All is done in the page: nothing is asked of the kernel."""
+
+    _esm = "\n".join(file.read_text(encoding="utf-8") for file in (_ABOVE / "make.js", _HERE / "claims.js"))
+    _css = (_HERE / "claims.css").read_text(encoding="utf-8")
+    words = traitlets.Dict().tag(sync=True)
+    units = traitlets.List().tag(sync=True)  # [prefix, title]
+    rulings = traitlets.List().tag(sync=True)  # [ruling, in words]
+
+
+def search(titles: Mapping[str, str]) -> ClaimSearch:
+    """The search for the units of these titles, by prefix."""
+    return ClaimSearch(
+        words=say.table("page"),
+        units=list(map(list, titles.items())),
+        rulings=list(map(list, say.table("on-docket").items())),
+    )
