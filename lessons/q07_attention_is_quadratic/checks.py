@@ -176,6 +176,14 @@ def _online_own_maxima(pieces):
     return result / total
 
 
+def _online_from_zero(pieces):
+    """The largest score of all, or 0, is taken away: of large negative scores nothing is, and their exponentials vanish."""
+    scores = [score for piece in pieces for score in piece[0]]
+    values = [value for piece in pieces for value in piece[1]]
+    weights = [math.exp(score - max(0.0, *scores)) for score in scores]
+    return sum(w * v for w, v in zip(weights, values, strict=True)) / (sum(weights) or 1.0)
+
+
 def _online_no_division(pieces):
     scores = [score for piece in pieces for score in piece[0]]
     weights = [math.exp(score - max(scores)) for score in scores]
@@ -183,11 +191,10 @@ def _online_no_division(pieces):
 
 
 def _draw_online(rng):
-    """Three pieces in any order, one of which stands above the others, in a third of the draws by 900: no maximum but the
-    running one will do. Values of every piece differ clearly.
+    """Three pieces in any order. All scores are far below 0, all far above it, or some are far above the others: no
+    maximum but the running one will do. Values of every piece differ clearly.
     """
-    base = rng.choice([-900.0, 0.0, 900.0])
-    step = rng.choice([0.0, 900.0]) if base < 900 else 0.0
+    base, step = rng.choice([(-900.0, 0.0), (-900.0, 0.0), (900.0, 0.0), (0.0, 900.0)])
     pieces = []
     for number, top in enumerate((0.0, step + 0.7, step + 1.5)):
         scores = [round(base + top + rng.uniform(-0.6, 0), 3) for _ in range(rng.randrange(2, 5))]
@@ -507,6 +514,7 @@ CHECKS = [
         signature="attend_online(pieces)",
         public=[
             ([[[0.0, 1.0], [1.0, 2.0]], [[2.0, 3.0], [5.0, 7.0]]],),
+            ([[[-741.0, -742.0], [1.0, 2.0]], [[-743.0], [10.0]]],),
             ([[[1.0], [4.0]], [[2.5, 0.5], [10.0, 20.0]], [[3.0], [-6.0]]],),
             ([[[990.0, 991.0], [1.0, 2.0]], [[1000.0, 998.5], [3.0, 5.0]]],),
             ([[[-900.0], [1.0]], [[-899.0], [2.0]]],),
@@ -525,6 +533,7 @@ CHECKS = [
             "mean of pieces": lambda pieces: sum(_online([piece]) for piece in pieces) / len(pieces),
             "last piece": lambda pieces: _online(pieces[-1:]),
             "own maxima": _online_own_maxima,
+            "from zero": _online_from_zero,
             "not divided": _online_no_division,
         },
     ),

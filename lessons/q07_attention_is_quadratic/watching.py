@@ -42,7 +42,9 @@ def new_memory(keep: bool) -> list[tuple[int, int, float]]:
     It runs in a process of its own, on one thread. keep: whether the allocator keeps what it has been given.
     """
     env = os.environ | (KEEP if keep else {})
-    run = subprocess.run([sys.executable, "-c", CHILD], env=env, capture_output=True, text=True, check=True, timeout=120)
+    run = subprocess.run(
+        [sys.executable, "-c", CHILD], env=env, capture_output=True, text=True, check=True, timeout=120
+    )
     return [tuple(row) for row in json.loads(run.stdout)]
 
 
