@@ -1,8 +1,84 @@
-"""Checks of the exercises of Q1: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+"""Checks of Q1, of its exercises and of the lines that the lesson leaves to write: what is asked, how inputs are drawn,
+the reference, and the wrong answers that people give.
+"""
 
 from math import ceil
 
 from course_lib.teaching.checks.check import EXACT, Check
+
+# ---- q01.turn-used -------------------------------------------------------------------------------
+
+
+def _used(stride, bytes_per_number, line):
+    return bytes_per_number / min(stride * bytes_per_number, line)
+
+
+def _used_farthest(stride, bytes_per_number, line):
+    return bytes_per_number / max(stride * bytes_per_number, line)
+
+
+def _used_upside_down(stride, bytes_per_number, line):
+    return 1 / _used(stride, bytes_per_number, line)
+
+
+def _draw_used(rng):
+    """Numbers that lie nearer together than a line is long, or farther apart."""
+    size, line = rng.choice([2, 4, 8]), rng.choice([32, 64, 128])
+    stride = rng.choice([rng.randrange(2, line // size), rng.randrange(line // size + 1, 40 * line // size)])
+    return stride, size, line
+
+
+# ---- q01.turn-tokens -----------------------------------------------------------------------------
+
+
+def _tokens(fetched, used_weights, bytes_per_weight, rate, peak):
+    return fetched * bytes_per_weight / rate / (2 * used_weights / peak)
+
+
+def _tokens_upside_down(fetched, used_weights, bytes_per_weight, rate, peak):
+    return 1 / _tokens(fetched, used_weights, bytes_per_weight, rate, peak)
+
+
+def _tokens_difference(fetched, used_weights, bytes_per_weight, rate, peak):
+    return fetched * bytes_per_weight / rate - 2 * used_weights / peak
+
+
+def _draw_tokens(rng):
+    fetched = rng.randrange(10, 400) * 1e9
+    peak, rate = rng.randrange(50, 2500) * 1e12, rng.randrange(4, 4000) * 1e9
+    return fetched, fetched / rng.randrange(3, 20), rng.choice([0.5, 1, 4]), rate, peak
+
+
+# ---- q01.turn-rate -------------------------------------------------------------------------------
+
+
+def _arriving(under_way, latency, line, bandwidth):
+    return min(under_way * line / latency, bandwidth)
+
+
+def _arriving_lines(under_way, latency, line, bandwidth):
+    return min(under_way / latency, bandwidth)
+
+
+def _arriving_one(under_way, latency, line, bandwidth):
+    return min(line / latency, bandwidth)
+
+
+def _arriving_no_roof(under_way, latency, line, bandwidth):
+    return under_way * line / latency
+
+
+def _arriving_larger(under_way, latency, line, bandwidth):
+    return max(under_way * line / latency, bandwidth)
+
+
+def _draw_arriving(rng):
+    """Lines under way that are too few for the bandwidth, or more than enough."""
+    latency, line, bandwidth = rng.randrange(50, 900) * 1e-9, rng.choice([32, 64, 128]), rng.randrange(20, 2000) * 1e9
+    enough = bandwidth * latency / line
+    times = rng.uniform(0.1, 0.8) if rng.random() < 0.6 else rng.uniform(1.2, 9)
+    return ceil(enough * times) + 1, latency, line, bandwidth
+
 
 # ---- q01.checkpoint ------------------------------------------------------------------------------
 
@@ -211,6 +287,50 @@ def _draw_report(rng):
 
 
 CHECKS = [
+    Check(
+        id="q01.turn-used",
+        points=0,
+        signature="wanted_share(stride, bytes_per_number, line)",
+        public=[(2, 4, 64), (16, 4, 64), (50, 4, 64), (5, 8, 128), (100, 2, 32)],
+        generate=_draw_used,
+        reference=_used,
+        wrong={
+            "one in stride": lambda stride, bytes_per_number, line: 1 / stride,
+            "always a line": lambda stride, bytes_per_number, line: bytes_per_number / line,
+            "farthest": _used_farthest,
+            "numbers for bytes": lambda stride, bytes_per_number, line: 1 / min(stride * bytes_per_number, line),
+            "upside down": _used_upside_down,
+        },
+    ),
+    Check(
+        id="q01.turn-tokens",
+        points=0,
+        signature="enough_tokens(fetched, used_weights, bytes_per_weight, rate, peak)",
+        public=[(8e9, 8e9, 2, 63e9, 989e12), (47e9, 13e9, 2, 63e9, 989e12), (70e9, 70e9, 0.5, 1555e9, 312e12)],
+        generate=_draw_tokens,
+        reference=_tokens,
+        wrong={
+            "one FLOP": lambda *asked: 2 * _tokens(*asked),
+            "all weights compute": lambda fetched, used_weights, *rest: _tokens(fetched, fetched, *rest),
+            "upside down": _tokens_upside_down,
+            "difference": _tokens_difference,
+        },
+    ),
+    Check(
+        id="q01.turn-rate",
+        points=0,
+        signature="arriving(under_way, latency, line, bandwidth)",
+        public=[(1, 175e-9, 64, 44e9), (12, 100e-9, 64, 44e9), (500, 175e-9, 64, 44e9), (9000, 4e-7, 32, 1.5e12)],
+        generate=_draw_arriving,
+        reference=_arriving,
+        wrong={
+            "no roof": _arriving_no_roof,
+            "one at a time": _arriving_one,
+            "lines": _arriving_lines,
+            "always the bandwidth": lambda under_way, latency, line, bandwidth: bandwidth,
+            "larger": _arriving_larger,
+        },
+    ),
     Check(
         id="q01.checkpoint",
         points=2,

@@ -61,3 +61,9 @@ def wish_for_bandwidth(
 ) -> float:
     del params, size, one_byte, wide, wider, bits, once  # printed on the card
     return 20 * precision.nbytes(models.load(model).parameters().total, dtype) / 1e9
+
+
+def seventy_on_mi300x() -> float:
+    """Milliseconds of a step of 50 texts: 1 byte and 2 · 50 FLOP for each of 70 billion weights, side by side."""
+    weights, texts, device = 70e9, 50, hardware.load("mi300x")
+    return 1000 * max(weights / device.memory_bandwidth, 2 * texts * weights / device.peak("bf16"))

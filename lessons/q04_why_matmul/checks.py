@@ -1,9 +1,95 @@
-"""Checks of the exercises of Q4: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+"""Checks of Q4, of its your-turns and its exercises: inputs, how they are drawn, references, and the wrong answers that
+people give.
+"""
 
 from fractions import Fraction
 from math import ceil, exp, sqrt
 
 from course_lib.teaching.checks.check import EXACT, Check, Close
+
+# ---- q04.turn-ratio ------------------------------------------------------------------------------
+
+
+def _ratio(n, peak, bandwidth):
+    flops, moved = 2 * n**3, 3 * n * n * 2
+    arithmetic, memory = flops / peak, moved / bandwidth
+    return max(arithmetic, memory) / memory
+
+
+def _ratio_arithmetic_only(n, peak, bandwidth):
+    return n * bandwidth / (3 * peak)
+
+
+def _ratio_added(n, peak, bandwidth):
+    return 1 + _ratio_arithmetic_only(n, peak, bandwidth)
+
+
+def _ratio_seconds(n, peak, bandwidth):
+    return max(2 * n**3 / peak, 6 * n * n / bandwidth)
+
+
+def _ratio_smaller(n, peak, bandwidth):
+    return min(_ratio_arithmetic_only(n, peak, bandwidth), 1)
+
+
+def _ratio_upside_down(n, peak, bandwidth):
+    return 1 / _ratio(n, peak, bandwidth)
+
+
+def _draw_ratio(rng):
+    """A device, and a size that is not near the one at which memory and arithmetic take equally long."""
+    ridge, bandwidth = rng.uniform(50, 500), rng.randrange(500, 8000) * 1e9
+    share = rng.choice([rng.uniform(0.1, 0.8), rng.uniform(1.3, 8)])
+    return int(share * 3 * ridge), ridge * bandwidth, bandwidth
+
+
+# ---- q04.turn-fetched ----------------------------------------------------------------------------
+
+
+def _fetched(n, t):
+    tiles = (n // t) ** 2
+    return tiles * n * (t + t)
+
+
+def _fetched_one_matrix(n, t):
+    return n**3 // t
+
+
+def _fetched_one_step(n, t):
+    return 2 * n * n // t
+
+
+def _fetched_areas(n, t):
+    return 2 * n**3
+
+
+def _fetched_with_result(n, t):
+    return _fetched(n, t) + n * n
+
+
+def _fetched_one_tile(n, t):
+    return 2 * n * t
+
+
+def _draw_fetched(rng):
+    t = rng.choice([2, 4, 8, 16, 32, 64])
+    return t * rng.randrange(2, 40), t
+
+
+# ---- q04.turn-peak -------------------------------------------------------------------------------
+
+
+def _peak(sms, multiply_adds, clock):
+    return sms * 2 * multiply_adds * clock
+
+
+def _peak_period(sms, multiply_adds, clock):
+    return sms * 2 * multiply_adds / clock
+
+
+def _draw_peak(rng):
+    return rng.randrange(20, 160), rng.choice([64, 128, 256, 512, 1024, 2048, 4096]), rng.randrange(90, 260) * 1e7
+
 
 # ---- q04.tile-intensity --------------------------------------------------------------------------
 
@@ -122,6 +208,11 @@ def _blocked_right(a, b, tile):
     return _blocked(a, b, tile)
 
 
+def _blocked_ceilings_swapped(a, b, tile):
+    m, k, n = len(a), len(b), len(b[0])
+    return [_blocked(a, b, tile)[0], m * k * ceil(m / tile) + k * n * ceil(n / tile)]
+
+
 def _blocked_a_kept(a, b, tile):
     m, k, n = len(a), len(b), len(b[0])
     return [_blocked(a, b, tile)[0], m * k + k * n * ceil(m / tile)]
@@ -142,13 +233,10 @@ def _blocked_one_row(a, b, tile):
 
 
 def _draw_blocked(rng):
-    """Small whole numbers; no side is a multiple of the tile, and each takes two or three tiles."""
+    """Small whole numbers; no side is a multiple of the tile, and rows and columns take 2 and 3 tiles, or 3 and 2."""
     tile = rng.choice([2, 3, 4])
-
-    def side():
-        return tile * rng.choice([2, 3]) - rng.randrange(1, tile)
-
-    m, k, n = side(), side(), side()
+    down, across = rng.sample([2, 3], 2)
+    m, k, n = (tile * tiles - rng.randrange(1, tile) for tiles in (down, rng.choice([2, 3]), across))
     a, b = ([[rng.randrange(1, 10) for _ in range(width)] for _ in range(rows)] for rows, width in ((m, k), (k, n)))
     return a, b, tile
 
@@ -283,20 +371,94 @@ def _waves_padded(shapes, tile_m, tile_n, multiprocessors):
     return _report(shapes, tile_m, tile_n, multiprocessors, padded=True)
 
 
+def _waves_columns_not_rounded(shapes, tile_m, tile_n, multiprocessors):
+    def tiles(m, n):
+        return ceil(ceil(Fraction(m, tile_m)) * Fraction(n, tile_n))
+
+    return _report(shapes, tile_m, tile_n, multiprocessors, tiles_of=tiles)
+
+
+def _waves_rows_not_rounded(shapes, tile_m, tile_n, multiprocessors):
+    def tiles(m, n):
+        return ceil(Fraction(m, tile_m) * ceil(Fraction(n, tile_n)))
+
+    return _report(shapes, tile_m, tile_n, multiprocessors, tiles_of=tiles)
+
+
+def _waves_sides_swapped(shapes, tile_m, tile_n, multiprocessors):
+    return _waves(shapes, tile_n, tile_m, multiprocessors)
+
+
+def _waves_always_128_256(shapes, tile_m, tile_n, multiprocessors):
+    return _waves(shapes, 128, 256, multiprocessors)
+
+
 def _draw_waves(rng):
-    """A device; a shape that fits exactly, and one whose edge tiles need a wave of their own."""
-    multiprocessors = rng.choice([80, 108, 114, 132])
-    tile_m, tile_n = rng.choice([(128, 256), (128, 128), (256, 128)])
-    fits = [tile_m * rng.choice([1, 2, 3]), tile_n * multiprocessors]
-    while True:
-        m, n = rng.randrange(1000, 6000), rng.randrange(1000, 6000)
-        whole = ceil(m / tile_m) * ceil(n / tile_n)
-        parts = Fraction(m, tile_m) * Fraction(n, tile_n)
-        if whole % multiprocessors and ceil(parts / multiprocessors) < ceil(whole / multiprocessors):
-            return [fits, [m, n]], tile_m, tile_n, multiprocessors
+    """A device; a shape that fits exactly, and one for each way of rounding less that then needs fewer waves.
+
+    Never tiles of 128 × 256, which the public examples have: who writes those sizes must fail.
+    """
+    sms = rng.choice([80, 108, 114, 132])
+    tile_m, tile_n = rng.choice([(256, 128), (64, 192), (192, 96), (128, 64), (96, 160)])
+    shapes = [[tile_m * rng.choice([1, 2, 3]), tile_n * sms]]
+    for fewer in (_waves_parts_of_tiles, _waves_columns_not_rounded, _waves_rows_not_rounded):
+        while True:
+            shape = [rng.randrange(1000, 6000), rng.randrange(1000, 6000)]
+            tiles = ceil(shape[0] / tile_m) * ceil(shape[1] / tile_n)
+            reports = (function([shape], tile_m, tile_n, sms)[0]["waves"] for function in (fewer, _waves))
+            if tiles % sms and next(reports) < next(reports):
+                shapes.append(shape)
+                break
+    return shapes, tile_m, tile_n, sms
 
 
 CHECKS = [
+    Check(
+        id="q04.turn-ratio",
+        points=0,
+        signature="times_as_long(n, peak, bandwidth)",
+        public=[(4096, 989e12, 3.35e12), (512, 989e12, 3.35e12), (2000, 125e12, 900e9)],
+        generate=_draw_ratio,
+        reference=_ratio,
+        wrong={
+            "arithmetic only": _ratio_arithmetic_only,
+            "added": _ratio_added,
+            "seconds": _ratio_seconds,
+            "the smaller": _ratio_smaller,
+            "upside down": _ratio_upside_down,
+            "FLOPs": lambda n, peak, bandwidth: 2 * n,
+        },
+    ),
+    Check(
+        id="q04.turn-fetched",
+        points=0,
+        signature="numbers_fetched(n, t)",
+        public=[(4096, 128), (512, 64), (96, 2)],
+        generate=_draw_fetched,
+        reference=_fetched,
+        wrong={
+            "one matrix": _fetched_one_matrix,
+            "one step": _fetched_one_step,
+            "areas": _fetched_areas,
+            "multiply-adds": lambda n, t: n**3,
+            "with the result": _fetched_with_result,
+            "one tile": _fetched_one_tile,
+        },
+    ),
+    Check(
+        id="q04.turn-peak",
+        points=0,
+        signature="peak(sms, multiply_adds, clock)",
+        public=[(132, 2048, 1.83e9), (80, 64, 1.53e9)],
+        generate=_draw_peak,
+        reference=_peak,
+        wrong={
+            "one FLOP": lambda sms, multiply_adds, clock: sms * multiply_adds * clock,
+            "one SM": lambda sms, multiply_adds, clock: 2 * multiply_adds * clock,
+            "period": _peak_period,
+            "a clock": lambda sms, multiply_adds, clock: sms * 2 * multiply_adds,
+        },
+    ),
     Check(
         id="q04.tile-intensity",
         points=2,
@@ -321,7 +483,7 @@ CHECKS = [
         groups={_BETWEEN: 1, _WHOLE: 1},
         public={
             _BETWEEN: [(989e12, 3.35e12, 2), (312e12, 1.555e12, 2), (19.5e12, 1.555e12, 4)],
-            _WHOLE: [(1e15, 1e12, 2)],
+            _WHOLE: [(1e15, 1e12, 2), (7e12, 1e12, 4)],
         },
         generate=_draw_smallest,
         reference=_smallest,
@@ -349,6 +511,7 @@ CHECKS = [
                 [[1, 2, 3, 4], [5, 6, 7, 8], [9, 1, 2, 3], [4, 5, 6, 7], [8, 9, 1, 2]],
                 2,
             ),
+            ([[1, 2], [3, 4], [5, 6]], [[1, 2, 3, 4, 5], [6, 7, 8, 9, 1]], 2),
         ],
         generate=_draw_blocked,
         reference=_blocked_right,
@@ -359,6 +522,7 @@ CHECKS = [
             "results counted": lambda a, b, tile: _blocked(a, b, tile, results=True),
             "no reuse": lambda a, b, tile: [_blocked(a, b, tile)[0], 2 * len(a) * len(b) * len(b[0])],
             "tile divides": lambda a, b, tile: [_blocked(a, b, tile)[0], 2 * len(a) * len(b) * len(b[0]) // tile],
+            "ceilings swapped": _blocked_ceilings_swapped,
             "tile of a kept": _blocked_a_kept,
             "rows are one list": _blocked_one_row,
             "edges dropped": _blocked_edges_dropped,
@@ -403,8 +567,9 @@ CHECKS = [
         points=3,
         signature="wave_report(shapes, tile_m, tile_n, multiprocessors)",
         public=[
-            ([[1408, 3072], [1409, 3072], [1300, 3100]], 128, 256, 132),
+            ([[1408, 3072], [1409, 3072], [1300, 3100], [2900, 1400]], 128, 256, 132),
             ([[1537, 2305], [4096, 4096]], 256, 128, 108),
+            ([[2000, 3450], [2310, 3650], [864, 3040]], 96, 160, 114),
         ],
         generate=_draw_waves,
         reference=_waves,
@@ -412,6 +577,10 @@ CHECKS = [
             "as given": _waves_as_given,
             "a wave too many": _waves_one_too_many,
             "parts of tiles": _waves_parts_of_tiles,
+            "columns not rounded": _waves_columns_not_rounded,
+            "rows not rounded": _waves_rows_not_rounded,
+            "sides swapped": _waves_sides_swapped,
+            "always 128 × 256": _waves_always_128_256,
             "tiles rounded down": _waves_tiles_down,
             "share of the tiles": _waves_of_tiles,
             "percent": _waves_percent,

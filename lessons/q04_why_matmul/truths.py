@@ -50,3 +50,10 @@ def tile_for_l2() -> int:
     device = hardware.load(H100)
     needed = device.peak("bf16") / device.bandwidth("l2")
     return next(t for t in range(1, 4096) if 2 * t * t / (2 * (t + t)) >= needed)
+
+
+def elsewhere() -> float:
+    """TFLOP/s that tiles of 512 × 128 allow a TPU v5p, fetched from its memory; the result's bytes are left out."""
+    device, n = hardware.load("tpu-v5p"), 8192
+    moved = int(roofline.tiled_matmul_bytes(n, n, n, tile_m=512, tile_n=128, dtype="bf16")) - 2 * n * n
+    return min(device.peak("bf16"), 2 * n**3 / moved * device.memory_bandwidth) / 1e12

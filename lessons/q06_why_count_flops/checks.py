@@ -275,7 +275,102 @@ def _draw_count(rng):
     return (ops,)
 
 
+# ---- the lines of the lesson ---------------------------------------------------------------------
+
+
+def _after(used, bar, faster):
+    return used / (1 - bar + bar / faster)
+
+
+def _draw_after(rng):
+    used = rng.randrange(10, 60) / 100
+    return used, rng.randrange(20, 100) / 100 * (1 - used), rng.choice([1.5, 3, 4, 8, 20])
+
+
+def _mfu(forward, tokens_per_second, devices, peak):
+    return 3 * forward * tokens_per_second / (devices * peak)
+
+
+def _draw_mfu(rng):
+    forward, devices = rng.randrange(100, 10**6) * 1e6, rng.choice([2, 8, 64, 512])
+    peak = rng.choice([125e12, 312e12, 989e12])
+    return forward, round(rng.uniform(0.15, 0.6) * devices * peak / (3 * forward), 1), devices, peak
+
+
+def _lost(seconds, flops, peak):
+    return [100 * (taken - needed / peak) / sum(seconds) for taken, needed in zip(seconds, flops, strict=True)]
+
+
+def _lost_of_all_lost(seconds, flops, peak):
+    lost = _lost(seconds, flops, peak)
+    return [100 * share / sum(lost) for share in lost]
+
+
+def _lost_by_class(seconds, flops, peak):
+    return [100 * (1 - needed / peak / taken) for taken, needed in zip(seconds, flops, strict=True)]
+
+
+def _draw_lost(rng):
+    """A step of three to six classes, of which the last does no FLOPs and the others up to 90 % of what they could."""
+    peak, seconds = rng.choice([1e12, 50e12, 312e12]), [rng.randrange(5, 90) / 1000 for _ in range(rng.randrange(3, 7))]
+    return seconds, [round(rng.uniform(0.2, 0.9) * taken * peak) for taken in seconds[:-1]] + [0], peak
+
+
 CHECKS = [
+    Check(
+        id="q06.turn-after",
+        points=0,
+        signature="utilisation_after(used, bar, faster)",
+        public=[(0.4, 0.5, 4), (0.6, 0.08, 1.5), (0.25, 0.7, 20)],
+        generate=_draw_after,
+        reference=_after,
+        wrong={
+            "added": lambda used, bar, faster: used + bar * (1 - 1 / faster),
+            "gone": lambda used, bar, faster: used / (1 - bar),
+            "part taken away": lambda used, bar, faster: used / (1 - bar / faster),
+            "of the loss": lambda used, bar, faster: used / (1 - (1 - used) * bar * (1 - 1 / faster)),
+            "all faster": lambda used, bar, faster: used * faster,
+            "time": lambda used, bar, faster: 1 - bar + bar / faster,
+        },
+    ),
+    Check(
+        id="q06.turn-mfu",
+        points=0,
+        signature="mfu(forward, tokens_per_second, devices, peak)",
+        public=[(284_812_800, 135_629, 1, 312e12), (875e9, 2_494_000, 16_384, 989e12), (17e9, 72_000, 8, 989e12)],
+        generate=_draw_mfu,
+        reference=_mfu,
+        wrong={
+            "forward only": lambda *run: _mfu(*run) / 3,
+            "backward like forward": lambda *run: 2 * _mfu(*run) / 3,
+            "six": lambda *run: 2 * _mfu(*run),
+            "recomputed": lambda *run: 4 * _mfu(*run) / 3,
+            "one device": lambda forward, rate, devices, peak: _mfu(forward, rate, 1, peak),
+            "percent": lambda *run: 100 * _mfu(*run),
+            "upside down": lambda *run: 1 / _mfu(*run),
+        },
+    ),
+    Check(
+        id="q06.turn-lost",
+        points=0,
+        signature="lost(seconds, flops, peak)",
+        public=[
+            ([0.038, 0.005, 0.004], [6_442_450_944, 402_653_184, 0], 200e9),
+            ([0.5, 0.25, 0.125, 0.125], [2e12, 0.25e12, 0, 0.3e12], 8e12),
+        ],
+        generate=_draw_lost,
+        reference=_lost,
+        wrong={
+            "time": lambda seconds, flops, peak: [100 * taken / sum(seconds) for taken in seconds],
+            "used": lambda seconds, flops, peak: [100 * needed / peak / sum(seconds) for needed in flops],
+            "of all lost": _lost_of_all_lost,
+            "of its class": _lost_by_class,
+            "not in percent": lambda *step: [share / 100 for share in _lost(*step)],
+            "seconds": lambda seconds, flops, peak: [
+                share * sum(seconds) / 100 for share in _lost(seconds, flops, peak)
+            ],
+        },
+    ),
     Check(
         id="q06.utilisation-of-a-run",
         points=3,

@@ -2,6 +2,21 @@
 
 from course_lib import experiments
 from course_lib.accounting import flops, hardware, models
+from course_lib.experiments import published
+
+
+def ceiling(story, device, peak, best, got, rate_down, rate_up, of_step, of_limit) -> float:
+    """% of the lost time that lies between the peak and the best rate found."""
+    return _gap(peak, float(best), got)
+
+
+def on_an_mi300x() -> float:
+    peak, best = hardware.load("mi300x").peak("bf16"), published.get("mamf-mi300x-bf16").value
+    return _gap(peak, best, 6 * 13e9 * 3850)
+
+
+def _gap(peak, best, got) -> float:
+    return 100 * (got / best - got / peak) / (1 - got / peak)
 
 
 def gpt2_token() -> float:

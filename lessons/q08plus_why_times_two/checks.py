@@ -1,4 +1,8 @@
-"""Checks of the exercises of Q8+: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
+"""Checks of Q8+, of its exercises and of the lines that the lesson leaves to write: what is asked, how inputs are drawn,
+the reference, and the wrong answers that people give.
+"""
+
+from operator import mul
 
 from course_lib.teaching.checks.check import Check
 
@@ -63,10 +67,22 @@ def _count_cancelled(a, b):
     return counts | {"additions": counts["multiplications"] - sums}
 
 
+def _count_running(a, b):
+    """An addition is counted only where the sum so far is not zero."""
+    additions = 0
+    for row in a:
+        for column in zip(*b, strict=True):
+            total = 0
+            for x, y in zip(row, column, strict=True):
+                additions += total != 0 and x * y != 0
+                total += x * y
+    return _count(a, b) | {"additions": additions}
+
+
 def _draw_count(rng):
     """Small whole numbers, about half of them zero; a row without numbers; a zero on the right meets a number on the
-    left, and two products cancel, so that every wrong count differs."""
-    m, k, n = (rng.randrange(3, 6) for _ in range(3))
+    left; two products cancel, and two cancel before a third, so that every wrong count differs."""
+    m, k, n = rng.randrange(3, 6), rng.randrange(3, 6), rng.randrange(4, 6)
     a, b = (
         [[rng.choice([0, rng.choice([-3, -2, -1, 1, 2, 3])]) for _ in range(columns)] for _ in range(rows)]
         for rows, columns in ((m, k), (k, n))
@@ -75,7 +91,8 @@ def _draw_count(rng):
     a[1] = [rng.choice([1, 2]) for _ in range(k)]
     b[0][0], b[1][0], b[0][1] = 0, 2, 3
     for row, number in zip(b, [a[1][1], -a[1][0]] + [0] * (k - 2), strict=True):
-        row[2] = number  # a[1] times this column: two products, together 0
+        row[2] = row[3] = number  # a[1] times this column: two products, together 0
+    b[-1][3] = rng.choice([1, 2])  # ... and one more
     return a, b
 
 
@@ -172,7 +189,111 @@ def _draw_budget(rng):
     )
 
 
+# ---- the lesson's own: one line each --------------------------------------------------------------
+
+
+def _operations(m, k, n, start):
+    return m * n * (2 * k if start else 2 * k - 1)
+
+
+def _draw_operations(rng):
+    start = rng.random() < 0.45
+    return *(rng.randrange(2, 60) for _ in range(3)), start
+
+
+def _sparse_dot(kept, places, inputs):
+    return sum(
+        weight * inputs[4 * (at // 2) + place] for at, (weight, place) in enumerate(zip(kept, places, strict=True))
+    )
+
+
+def _draw_sparse(rng):
+    """Two to five groups of four inputs, all different, and two kept weights in each."""
+    groups = rng.randrange(2, 6)
+    inputs = [
+        sign * number
+        for sign, number in zip(rng.choices([-1, 1], k=4 * groups), rng.sample(range(2, 99), k=4 * groups), strict=True)
+    ]
+    places = [place for _ in range(groups) for place in sorted(rng.sample(range(4), k=2))]
+    return [rng.choice([-1, 1]) * rng.randrange(1, 50) for _ in places], places, inputs
+
+
+def _attained(params, tokens, gpu_hours, peak, per_weight=6):
+    return per_weight * params * tokens / (gpu_hours * 3600 * peak)
+
+
+def _draw_attained(rng):
+    """A model, and the hours in which it is trained at 5 to 60 % of a peak."""
+    params, tokens = rng.randrange(1, 500) * 1e9, rng.randrange(1, 20) * 1e12
+    peak = rng.choice([312e12, 624e12, 989e12, 1979e12])
+    return params, tokens, round(6 * params * tokens / (rng.uniform(0.05, 0.6) * peak) / 3600), peak
+
+
 CHECKS = [
+    Check(
+        id="q08plus.turn-operations",
+        points=0,
+        signature="operations(m, k, n, start)",
+        public=[(2, 3, 2, False), (2, 3, 2, True), (5, 64, 7, False), (7, 9, 4, True)],
+        generate=_draw_operations,
+        reference=_operations,
+        wrong={
+            "always from something": lambda m, k, n, start: 2 * m * k * n,
+            "always from nothing": lambda m, k, n, start: m * n * (2 * k - 1),
+            "the other way round": lambda m, k, n, start: _operations(m, k, n, not start),
+            "MACs": lambda m, k, n, start: m * k * n,
+            "one for the whole product": lambda m, k, n, start: 2 * m * k * n - (not start),
+            "one element": lambda m, k, n, start: 2 * k if start else 2 * k - 1,
+        },
+    ),
+    Check(
+        id="q08plus.turn-sparse",
+        points=0,
+        signature="sparse_dot(kept, places, inputs)",
+        public=[
+            ([2, -1, 3, 5], [1, 2, 0, 3], [10, 20, 30, 40, 50, 60, 70, 80]),
+            ([4, 7, 6, -2, 1, 3], [0, 3, 2, 3, 1, 2], [11, -5, 2, 7, 13, 8, -17, 9, 4, 6, -3, 12]),
+        ],
+        generate=_draw_sparse,
+        reference=_sparse_dot,
+        wrong={
+            "places of the first group": lambda kept, places, inputs: sum(
+                weight * inputs[place] for weight, place in zip(kept, places, strict=True)
+            ),
+            "groups of one": lambda kept, places, inputs: sum(
+                weight * inputs[at // 2 + place] for at, (weight, place) in enumerate(zip(kept, places, strict=True))
+            ),
+            "the first inputs": lambda kept, places, inputs: sum(map(mul, kept, inputs)),
+            "dense": lambda kept, places, inputs: sum(
+                weight * sum(inputs[4 * (at // 2) : 4 * (at // 2) + 4]) for at, weight in enumerate(kept)
+            ),
+            "first two of each four": lambda kept, places, inputs: sum(
+                weight * inputs[4 * (at // 2) + at % 2] for at, weight in enumerate(kept)
+            ),
+        },
+    ),
+    Check(
+        id="q08plus.turn-attained",
+        points=0,
+        signature="attained(params, tokens, gpu_hours, peak)",
+        public=[
+            (405e9, 15.6e12, 30.84e6, 989e12),
+            (405e9, 15.6e12, 30.84e6, 1979e12),
+            (8e9, 15e12, 1.3e6, 989e12),
+            (70e9, 2e12, 1.7e6, 312e12),
+        ],
+        generate=_draw_attained,
+        reference=_attained,
+        wrong={
+            "half": lambda *training: _attained(*training) / 2,
+            "forward only": lambda *training: _attained(*training, per_weight=2),
+            "backward once": lambda *training: _attained(*training, per_weight=4),
+            "twice": lambda *training: _attained(*training) * 2,
+            "upside down": lambda *training: 1 / _attained(*training),
+            "per cent": lambda *training: _attained(*training) * 100,
+            "hours": lambda *training: _attained(*training) * 3600,
+        },
+    ),
     Check(
         id="q08plus.convention-error",
         points=2,
@@ -197,6 +318,7 @@ CHECKS = [
             ([[0, 2, 0, 1], [0, 0, 0, 0], [3, 1, 2, 1]], [[0, 1], [2, 0], [0, 3], [5, 0]]),
             ([[0, 3]], [[2], [0]]),
             ([[1, 2], [3, 0]], [[2, 1], [-1, 0]]),
+            ([[1, 1, 1]], [[1], [-1], [2]]),
         ],
         generate=_draw_count,
         reference=_count_reference,
@@ -206,6 +328,7 @@ CHECKS = [
             "from zero": lambda a, b: _count(a, b, from_zero=True),
             "minus one": lambda a, b: _count(a, b, empty=-1),
             "cancelled": _count_cancelled,
+            "cancelled on the way": _count_running,
             "dense in MACs": lambda a, b: _count(a, b) | {"dense": len(a) * len(b) * len(b[0])},
         },
     ),

@@ -49,3 +49,9 @@ def largest_model(gpus: int, days: int, trillions: float, double: int, triple: i
         flops.six_nd(1, tokens), device="h100-sxm", devices=gpus, mfu=attained, dtype="bf16"
     )
     return days * 86400 / one_parameter / 1e9
+
+
+def llama2_on_a40() -> float:
+    """Days of one card at 40 % of its dense peak."""
+    work = flops.six_nd(models.load("llama2-13b").parameters().total, 2.0e12)
+    return economics.training_seconds(work, device="a40", mfu=0.4, dtype="bf16") / 86400

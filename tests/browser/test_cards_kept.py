@@ -7,7 +7,7 @@ import pytest
 pytestmark = pytest.mark.browser
 
 BUSY = """() => {
-    const code = 'import time; time.sleep(3)';
+    const code = 'import time, pathlib\\nwhile not pathlib.Path("go on").exists(): time.sleep(0.05)';
     jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({code});
 }"""
 
@@ -42,7 +42,8 @@ def test_a_click_as_early_as_can_be_is_not_lost(open_cells):
     notebook.show(".course-card").get_by_text("What travels beside").wait_for()
 
 
-def test_a_guess_typed_while_the_kernel_works_is_committed_whole(open_cells):
+def test_a_guess_typed_while_the_kernel_works_is_committed_whole(open_cells, lab):
+    go_on = lab.folder / "go on"
     notebook = open_cells('card("t1.rows")')
     card = notebook.card("t1.rows")
     card.get_by_label("Your guess:").wait_for()
@@ -52,7 +53,9 @@ def test_a_guess_typed_while_the_kernel_works_is_committed_whole(open_cells):
     card.get_by_label("very sure").click()
     card.get_by_role("button", name="Commit").click()
     card.get_by_text("Sent. The kernel answers when it is free.").wait_for()
+    go_on.touch()
     card.get_by_text("Committed: 1,000 ×, very sure.").wait_for()
+    go_on.unlink()
 
 
 def test_what_was_typed_survives_the_theme_scrolling_and_a_reload(open_cells):
