@@ -166,6 +166,24 @@ def _inverted_factor(old, new):
     return math.exp(min(new - old, 700)) if old > -math.inf else 0.0
 
 
+def _online_own_maxima(pieces):
+    """Each piece relative to its own maximum, and nothing rescaled."""
+    total = result = 0.0
+    for scores, values in pieces:
+        weights = [math.exp(score - max(scores)) for score in scores]
+        total += sum(weights)
+        result += sum(w * v for w, v in zip(weights, values, strict=True))
+    return result / total
+
+
+def _online_from_zero(pieces):
+    """The largest score of all, or 0, is taken away: of large negative scores nothing is, and their exponentials vanish."""
+    scores = [score for piece in pieces for score in piece[0]]
+    values = [value for piece in pieces for value in piece[1]]
+    weights = [math.exp(score - max(0.0, *scores)) for score in scores]
+    return sum(w * v for w, v in zip(weights, values, strict=True)) / (sum(weights) or 1.0)
+
+
 def _online_no_division(pieces):
     scores = [score for piece in pieces for score in piece[0]]
     weights = [math.exp(score - max(scores)) for score in scores]
@@ -173,15 +191,15 @@ def _online_no_division(pieces):
 
 
 def _draw_online(rng):
-    """Three pieces whose maxima grow, so that each rescales what came before; values of every piece differ clearly. In a
-    third of the draws the second piece stands 900 above the first: no maximum but the running one will do.
+    """Three pieces in any order. All scores are far below 0, all far above it, or some are far above the others: no
+    maximum but the running one will do. Values of every piece differ clearly.
     """
-    base = rng.choice([-900.0, 0.0, 900.0])
-    step = rng.choice([0.0, 900.0]) if base < 900 else 0.0
+    base, step = rng.choice([(-900.0, 0.0), (-900.0, 0.0), (900.0, 0.0), (0.0, 900.0)])
     pieces = []
     for number, top in enumerate((0.0, step + 0.7, step + 1.5)):
         scores = [round(base + top + rng.uniform(-0.6, 0), 3) for _ in range(rng.randrange(2, 5))]
         pieces.append([scores, [round(rng.uniform(1, 2) + 3 * number, 3) for _ in scores]])
+    rng.shuffle(pieces)
     return (pieces,)
 
 
@@ -326,7 +344,123 @@ def _draw_bytes(rng):
     )
 
 
+# ---- your turns ----------------------------------------------------------------------------------
+
+
+def _growth(before, after, half_point):
+    return (after + after**2 / half_point) / (before + before**2 / half_point)
+
+
+def _draw_growth(rng):
+    before = rng.randrange(100, 5000)
+    return before, before * rng.randrange(2, 30) + rng.randrange(50), rng.randrange(1000, 50_000)
+
+
+def _running_sum(pieces):
+    biggest = max(max(piece) for piece in pieces)
+    return sum(math.exp(score - biggest) for piece in pieces for score in piece)
+
+
+def _sum_by(pieces, rescale):
+    """The running form with its factor, as a function of the old and the new maximum."""
+    biggest, total = max(pieces[0]), 0.0
+    for piece in pieces:
+        new = max(biggest, *piece)
+        total = total * rescale(biggest, new) + sum(math.exp(score - new) for score in piece)
+        biggest = new
+    return total
+
+
+def _draw_sum(rng):
+    """Four pieces in any order; in three of four draws the maximum grows after the first."""
+    pieces = [[round(rng.uniform(-3, 0) + 1.5 * top, 2) for _ in range(rng.randrange(2, 5))] for top in range(4)]
+    rng.shuffle(pieces)
+    return (pieces,)
+
+
+def _token_seconds(weights, cache, context, texts, bandwidth):
+    return (weights + texts * context * cache) / bandwidth
+
+
+def _draw_token(rng):
+    return (
+        rng.randrange(2, 140) * 1e9,
+        rng.randrange(16, 512) * 1024,
+        rng.randrange(1000, 100_000),
+        rng.randrange(2, 64),
+        rng.randrange(300, 8000) * 1e9,
+    )
+
+
 CHECKS = [
+    Check(
+        id="q07.turn-growth",
+        points=0,
+        signature="growth(before, after, half_point)",
+        public=[(1024, 4096, 6703), (2048, 65_536, 9000), (500, 2600, 1500)],
+        generate=_draw_growth,
+        reference=_growth,
+        wrong={
+            "square": lambda before, after, half_point: (after / before) ** 2,
+            "tokens": lambda before, after, half_point: after / before,
+            "pairs in full": lambda before, after, half_point: (after + after**2) / (before + before**2),
+            "doubled": lambda before, after, half_point: (
+                (after + 2 * after**2 / half_point) / (before + 2 * before**2 / half_point)
+            ),
+            "a token": lambda before, after, half_point: (1 + after / half_point) / (1 + before / half_point),
+            "upside down": lambda before, after, half_point: _growth(after, before, half_point),
+        },
+    ),
+    Check(
+        id="q07.turn-rescale",
+        points=0,
+        signature="running_sum(pieces)",
+        public=[
+            ([[0.0, 1.0], [2.0, 3.0]],),
+            ([[1.0, -1.0], [4.0, 2.0], [3.0, 5.5], [0.5, 1.5]],),
+            ([[2.0, 0.5], [1.0, -0.5], [2.5, 2.0]],),
+            ([[5.0, 4.0], [1.0, 2.0], [4.5]],),
+        ],
+        generate=_draw_sum,
+        reference=_running_sum,
+        same=Close(rel=1e-5),
+        wrong={
+            "no rescaling": lambda pieces: _sum_by(pieces, _no_factor),
+            "inverted": lambda pieces: _sum_by(pieces, lambda old, new: math.exp(new - old)),
+            "forgotten": lambda pieces: _sum_by(pieces, lambda old, new: 0.0),
+            "of the new maximum": lambda pieces: _sum_by(pieces, lambda old, new: math.exp(-new)),
+            "difference": lambda pieces: _sum_by(pieces, lambda old, new: old - new),
+        },
+    ),
+    Check(
+        id="q07.turn-token",
+        points=0,
+        signature="token_seconds(weights, cache, context, texts, bandwidth)",
+        public=[
+            (15.01e9, 131_072, 8192, 32, 3.35e12),
+            (15.01e9, 131_072, 131_072, 1, 3.35e12),
+            (140e9, 327_680, 3000, 8, 4.8e12),
+        ],
+        generate=_draw_token,
+        reference=_token_seconds,
+        wrong={
+            "one text": lambda weights, cache, context, texts, bandwidth: (weights + context * cache) / bandwidth,
+            "weights for each": lambda weights, cache, context, texts, bandwidth: (
+                texts * (weights + context * cache) / bandwidth
+            ),
+            "a share each": lambda weights, cache, context, texts, bandwidth: (
+                (weights / texts + context * cache) / bandwidth
+            ),
+            "no context": lambda weights, cache, context, texts, bandwidth: (weights + texts * cache) / bandwidth,
+            "no weights": lambda weights, cache, context, texts, bandwidth: texts * context * cache / bandwidth,
+            "square": lambda weights, cache, context, texts, bandwidth: (
+                (weights + texts * context**2 * cache) / bandwidth
+            ),
+            "upside down": lambda weights, cache, context, texts, bandwidth: (
+                bandwidth / (weights + texts * context * cache)
+            ),
+        },
+    ),
     Check(
         id="q07.causal",
         points=2,
@@ -380,10 +514,13 @@ CHECKS = [
         signature="attend_online(pieces)",
         public=[
             ([[[0.0, 1.0], [1.0, 2.0]], [[2.0, 3.0], [5.0, 7.0]]],),
+            ([[[-741.0, -742.0], [1.0, 2.0]], [[-743.0], [10.0]]],),
             ([[[1.0], [4.0]], [[2.5, 0.5], [10.0, 20.0]], [[3.0], [-6.0]]],),
             ([[[990.0, 991.0], [1.0, 2.0]], [[1000.0, 998.5], [3.0, 5.0]]],),
             ([[[-900.0], [1.0]], [[-899.0], [2.0]]],),
             ([[[0.0], [1.0]], [[1000.0], [2.0]]],),
+            ([[[5.0, 4.0], [1.0, 2.0]], [[1.0, 0.0], [10.0, 20.0]]],),
+            ([[[900.0], [1.0]], [[0.0], [10.0]]],),
         ],
         generate=_draw_online,
         reference=_online,
@@ -395,6 +532,8 @@ CHECKS = [
             "only the values": lambda pieces: _running(pieces, _no_factor, _right_factor),
             "mean of pieces": lambda pieces: sum(_online([piece]) for piece in pieces) / len(pieces),
             "last piece": lambda pieces: _online(pieces[-1:]),
+            "own maxima": _online_own_maxima,
+            "from zero": _online_from_zero,
             "not divided": _online_no_division,
         },
     ),

@@ -8,7 +8,7 @@ from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.timing import measure
 
 H100 = "h100-sxm"
-NAMES = {"GPT-2 small": "gpt2", "Llama-3 8B": "llama3-8b", "GPT-2 XL": "gpt2-xl", "GPT-3 175B": "gpt3-175b"}
+NAMES = {"GPT-2 small": "gpt2", "Llama-3 8B": "llama3-8b", "GPT-2 XL": "gpt2-xl"}
 
 
 def _forward(name: str, tokens: int):
@@ -26,17 +26,6 @@ def next_token(before, after, factor, square) -> float:
     model = replace(models.load("llama3-8b"), context=2**24)
     times = [inference.decode_step(model, batch=1, context=many, device=H100).seconds for many in (before, after)]
     return times[1] / times[0]
-
-
-def half_of_the_layers(name, width, twice, double) -> int:
-    """Smallest number of tokens at which scores and values are half of a layer, by halving the interval."""
-    low, high = 1, 2**24
-    while low < high:
-        tokens = (low + high) // 2
-        layer = _forward(name, tokens)["layer"]
-        pairs = layer["attention.scores"] + layer["attention.values"]
-        low, high = (low, tokens) if 2 * pairs >= int(layer) else (tokens + 1, high)
-    return low
 
 
 def window_mask() -> str:
@@ -82,3 +71,10 @@ def longest_prompt(seconds, linear, square) -> int:
     a = (two - 2 * one) // 2  # of each pair
     b = one - a
     return (isqrt(b * b + 4 * a * budget) - b) // (2 * a)
+
+
+def protein() -> float:
+    """Of the layers of ESM-2 3B alone: d = 2,560 makes any number of heads and words the same."""
+    layer = models.Transformer("esm-2 3b", layers=36, d_model=2560, heads=40, vocab=33, context=4096)
+    before, after = (int(flops.forward(layer, seq=tokens)["layers"]) for tokens in (512, 4096))
+    return after / before
