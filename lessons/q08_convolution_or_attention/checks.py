@@ -235,11 +235,11 @@ def _depthwise_speedup(channels, peak, bandwidth):
 def _depthwise_by(of_times):
     """The speed-up of whoever makes one time of the two in another way."""
 
-    def speedup(channels, peak, bandwidth):
+    def faulty(channels, peak, bandwidth):
         plain, depthwise = _depthwise_times(channels, peak, bandwidth)
         return of_times(plain) / of_times(depthwise)
 
-    return speedup
+    return faulty
 
 
 def _depthwise_one_limit(channels, peak, bandwidth):
@@ -265,11 +265,11 @@ def _vit_flops(side, patch, layers, width):
 def _vit(rest=24, pairs=4, every_layer=True):
     """A count with a fault."""
 
-    def count(side, patch, layers, width):
+    def faulty(side, patch, layers, width):
         tokens = (side // patch) ** 2 + 1
         return (layers if every_layer else 1) * (rest * tokens * width**2 + pairs * tokens**2 * width)
 
-    return count
+    return faulty
 
 
 def _draw_vit(rng):
