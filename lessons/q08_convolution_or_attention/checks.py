@@ -206,7 +206,134 @@ def _draw_intensity(rng):
     )
 
 
+# ---- the lesson's own: one line each --------------------------------------------------------------
+
+
+def _conv_flops(inputs, outputs, kernel, groups, side):
+    return 2 * (inputs // groups) * outputs * kernel**2 * side**2
+
+
+def _draw_conv(rng):
+    """Groups that divide both numbers of channels, a kernel that is not 1 and a side that is neither."""
+    groups = rng.choice([2, 4, 8, 32])
+    inputs, outputs = (groups * rng.randrange(2, 20) for _ in range(2))
+    return inputs, outputs, rng.choice([3, 5, 7]), groups, rng.randrange(8, 60)
+
+
+def _depthwise_times(channels, peak, bandwidth):
+    """(arithmetic, memory) seconds of a place, of the plain convolution and of the depthwise one."""
+    memory = 4 * channels / bandwidth
+    return (18 * channels**2 / peak, memory), (18 * channels / peak, memory)
+
+
+def _depthwise_speedup(channels, peak, bandwidth):
+    plain, depthwise = 2 * 9 * channels**2, 2 * 9 * channels
+    moved = 2 * 2 * channels
+    return max(plain / peak, moved / bandwidth) / max(depthwise / peak, moved / bandwidth)
+
+
+def _depthwise_by(of_times):
+    """The speed-up of whoever makes one time of the two in another way."""
+
+    def faulty(channels, peak, bandwidth):
+        plain, depthwise = _depthwise_times(channels, peak, bandwidth)
+        return of_times(plain) / of_times(depthwise)
+
+    return faulty
+
+
+def _depthwise_one_limit(channels, peak, bandwidth):
+    (arithmetic, _), (_, memory) = _depthwise_times(channels, peak, bandwidth)
+    return arithmetic / memory
+
+
+def _draw_depthwise(rng):
+    """Few channels, where even the plain one waits for memory, or many; at times a slow machine, where the depthwise
+    one waits for arithmetic.
+    """
+    bandwidth, kind = rng.randrange(300, 4000) * 1e9, rng.choice(["few", "many", "slow"])
+    ridge = rng.uniform(1, 4) if kind == "slow" else rng.randrange(100, 300)
+    channels = rng.randrange(4, 17) if kind == "few" else rng.randrange(100, 1000)
+    return channels, ridge * bandwidth, bandwidth
+
+
+def _vit_flops(side, patch, layers, width):
+    tokens = (side // patch) ** 2 + 1
+    return layers * (24 * tokens * width**2 + 4 * tokens**2 * width)
+
+
+def _vit(rest=24, pairs=4, every_layer=True):
+    """A count with a fault."""
+
+    def faulty(side, patch, layers, width):
+        tokens = (side // patch) ** 2 + 1
+        return (layers if every_layer else 1) * (rest * tokens * width**2 + pairs * tokens**2 * width)
+
+    return faulty
+
+
+def _draw_vit(rng):
+    patch = rng.choice([8, 14, 16, 32])
+    return patch * rng.randrange(5, 60), patch, rng.randrange(2, 40), 64 * rng.randrange(2, 20)
+
+
 CHECKS = [
+    Check(
+        id="q08.turn-conv",
+        points=0,
+        signature="conv_flops(inputs, outputs, kernel, groups, side)",
+        public=[(64, 64, 3, 1, 56), (256, 256, 3, 256, 28), (96, 24, 1, 1, 14), (128, 256, 5, 4, 13)],
+        generate=_draw_conv,
+        reference=_conv_flops,
+        wrong={
+            "multiply-adds": lambda *layer: _conv_flops(*layer) // 2,
+            "no groups": lambda inputs, outputs, kernel, groups, side: _conv_flops(inputs, outputs, kernel, 1, side),
+            "groups twice": lambda inputs, outputs, kernel, groups, side: _conv_flops(
+                inputs, outputs // groups, kernel, groups, side
+            ),
+            "one place": lambda inputs, outputs, kernel, groups, side: _conv_flops(inputs, outputs, kernel, groups, 1),
+            "a row of places": lambda *layer: _conv_flops(*layer) // layer[-1],
+            "a row of the window": lambda *layer: _conv_flops(*layer) // layer[2],
+        },
+    ),
+    Check(
+        id="q08.turn-depthwise",
+        points=0,
+        signature="depthwise_speedup(channels, peak, bandwidth)",
+        public=[
+            (256, 989e12, 3.35e12),
+            (16, 989e12, 3.35e12),
+            (512, 312e12, 1.555e12),
+            (256, 6e10, 3e10),
+        ],
+        generate=_draw_depthwise,
+        reference=_depthwise_speedup,
+        wrong={
+            "FLOPs": lambda channels, peak, bandwidth: channels,
+            "bytes": lambda channels, peak, bandwidth: 1,
+            "upside down": lambda *given: 1 / _depthwise_speedup(*given),
+            "sums": _depthwise_by(sum),
+            "smaller": _depthwise_by(min),
+            "one limit each": _depthwise_one_limit,
+        },
+    ),
+    Check(
+        id="q08.turn-vit",
+        points=0,
+        signature="vit_flops(side, patch, layers, width)",
+        public=[(224, 16, 12, 192), (448, 16, 12, 768), (224, 32, 24, 384), (1024, 8, 3, 128)],
+        generate=_draw_vit,
+        reference=_vit_flops,
+        same=EXACT,
+        wrong={
+            "no pairs": _vit(pairs=0),
+            "half the pairs": _vit(pairs=2),
+            "no MLP": _vit(rest=8),
+            "no projections": _vit(rest=16),
+            "multiply-adds": _vit(rest=12, pairs=2),
+            "one layer": _vit(every_layer=False),
+        },
+    ),
     Check(
         id="q08.separable",
         points=2,
@@ -272,6 +399,7 @@ CHECKS = [
             "class token embedded": _overtake_embedded_class_token,
             "classifier": _overtake_classifier,
             "steps from 224": _overtake_from_224,
+            "never": lambda layers, width, patch, flops_per_pixel: None,
         },
     ),
     Check(

@@ -3,7 +3,7 @@
 from statistics import mean
 
 from course_lib import experiments
-from course_lib.accounting import flops, models
+from course_lib.accounting import flops, models, roofline
 from course_lib.experiments.nets import image_nets
 from course_lib.experiments.profile import machine
 from course_lib.experiments.running.bench import Bench
@@ -69,3 +69,16 @@ def camera(model, tera, gflop, allowed, factor, linear, macs) -> int:
     """The largest multiple of 32 whose FLOPs an image fit into a thirtieth of a second."""
     network, budget = models.load(model), tera * 1e12 / 30
     return max(side for side in range(32, 4096, 32) if int(flops.forward(network, image=side)) <= budget)
+
+
+def efficientnet_on_t4() -> float:
+    """An EfficientNet's 5×5 convolution, 480 → 480 on 64 images of 14 × 14 in fp16: plain over depthwise, each at its limit."""
+    channels, kernel, images = 480, 5, 64 * 14**2
+
+    def seconds(groups: int) -> float:
+        weights = channels * (channels // groups) * kernel**2
+        return roofline.place(
+            flops=2 * images * weights, bytes=2 * (2 * images * channels + weights), device="t4", dtype="fp16"
+        ).seconds
+
+    return seconds(1) / seconds(channels)
