@@ -19,6 +19,7 @@ _PUBLIC = {
     "experiments": ("course_lib.experiments", None),
     "figures": ("course_lib.figures", None),
     "glossary": ("course_lib.teaching.glossary", "glossary"),
+    "inventory": ("course_lib.teaching.inventory.inventory", "inventory"),
     "verdicts": ("course_lib.teaching.cards.docket", "verdicts"),
 }
 __all__ = [*_PUBLIC, "__version__"]

@@ -87,6 +87,13 @@ def glossary(unit: str) -> Mapping[str, str]:
     return _toml(unit, "glossary.toml")
 
 
+@cache
+def questions() -> Mapping[str, Mapping[str, Any]]:
+    """The questions of the inventory, by name, as `items.toml` of the unit "inventory" states them."""
+    unit = unit_of("inventory.")
+    return _toml(unit, "items.toml") if unit else {}
+
+
 def function(unit: str, module: str, id: str) -> Callable[..., Any]:
     """The function of `truths.py` or `claims.py` that belongs to a card: named as the id, with `_` for `-`."""
     name = id.partition(".")[2].replace("-", "_")

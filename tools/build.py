@@ -42,6 +42,8 @@ KERNEL = Path(__file__).with_name("watched_kernel.py")
 SECONDS_PER_CELL = 300
 MAP = "{{units}}"
 """In the text of a lesson: the table of all units by part, open ones with a link, planned ones without."""
+TRACKS = "{{tracks}}"
+"""In the text of a lesson: the ways through the course that its front matter names, with their summed minutes."""
 CLAIMS = "{{claims}}"
 """In the text of a lesson: the table of all units with claims on trial, each with the anchor of its prefix."""
 
@@ -158,6 +160,10 @@ def lesson_notebooks(root: Path, chosen: Sequence[str] = ()) -> dict[str, nbform
                 cell.source = fill(cell.source, taken, minutes)
             if cell.cell_type == "markdown" and MAP in cell.source:
                 cell.source = cell.source.replace(MAP, unit_map(root, page.front["course"].get("planned", {})))
+            if cell.cell_type == "markdown" and TRACKS in cell.source:
+                course = page.front["course"]
+                tracks = track_map(root, course.get("tracks", {}), course.get("planned", {}))
+                cell.source = cell.source.replace(TRACKS, tracks)
             if cell.cell_type == "markdown" and CLAIMS in cell.source:
                 cell.source = cell.source.replace(CLAIMS, claim_map(root))
         terms.with_hovers(nb, page, terms.known(root, folder.name))
@@ -202,6 +208,35 @@ def unit_map(root: Path, planned: Mapping[str, Sequence[str]], notebooks: str = 
 def _minutes(taken: Times) -> str:
     """Three cells of the map."""
     return " | ".join(f"{minutes} min" if minutes else "–" for minutes in (taken.core, taken.deeper, taken.exercises))
+
+
+def track_map(root: Path, tracks: Mapping[str, Sequence[Sequence[str]]], planned: Mapping[str, Sequence[str]]) -> str:
+    """The ways through the course as a table. tracks: name -> the numbers ("Q8+") of the lessons of each session. Open
+    ones are links and count with their core path; a number that is neither open nor planned is a `BuildError`.
+    """
+    later = {title.partition(". ")[0] for titles in planned.values() for title in titles}
+    here = {}
+    for folder in units(root):
+        title = read_page(folder / "lesson.md", root).front["course"]["title"]
+        here[title.partition(". ")[0]] = (folder.name, _times(folder, root).core)
+    lines = ["| way | session | lessons | core paths |", "| --- | --- | --- | --- |"]
+    for track, sessions in tracks.items():
+        numbers = [number for session in sessions for number in session]
+        if lost := [number for number in numbers if number not in here and number not in later]:
+            raise BuildError(f"course.tracks: {track!r} names {lost[0]!r}, which is neither open nor planned")
+        whole = _summed(here, numbers)
+        lines.append(f"| **{track}** | {len(sessions)} | {len(numbers)} lessons | **{whole}** |")
+        for n, session in enumerate(sessions, 1):
+            names = (f"[{each}]({here[each][0]}.ipynb)" if each in here else f"*{each}*" for each in session)
+            lines.append(f"| | {n} | {', '.join(names)} | {_summed(here, session)} |")
+    return "\n".join(lines)
+
+
+def _summed(here: Mapping[str, tuple[str, int]], numbers: Sequence[str]) -> str:
+    """The minutes of the core paths that are open, and how many are not."""
+    minutes = [here[number][1] for number in numbers if number in here]
+    missing = len(numbers) - len(minutes)
+    return " + ".join(filter(None, [f"{sum(minutes)} min" if minutes else "", f"{missing} to come" if missing else ""]))
 
 
 def claim_map(root: Path) -> str:

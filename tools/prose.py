@@ -14,7 +14,7 @@ import nbformat
 
 from tools.source import Cell, Page
 
-RESERVED = ("minutes", "deeper", "exercises", "units", "claims")  # filled from the sources, not by a kernel
+RESERVED = ("minutes", "deeper", "exercises", "units", "tracks", "claims")  # filled from the sources, not by a kernel
 ANOTHER = "its prose asks for another value"
 
 MARKS = re.compile(

@@ -21,7 +21,15 @@ from course_lib.grading.intake.task import read_checks, run_file
 from course_lib.teaching.checks.check_words import WordsError
 
 NOTEBOOK_FILES = ("lesson.md", "exercises.md")
-UNIT_TABLES = ("cards.toml", "checks.toml", "explorer.toml", "glossary.toml", "ledger.toml", "mutants.toml")
+UNIT_TABLES = (
+    "cards.toml",
+    "checks.toml",
+    "explorer.toml",
+    "glossary.toml",
+    "items.toml",
+    "ledger.toml",
+    "mutants.toml",
+)
 UNIT_FILES = (*NOTEBOOK_FILES, *UNIT_TABLES, "teaching.md")  # and Python
 
 FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")

@@ -83,13 +83,17 @@ def merge(record: Record, file: Path | str) -> str:
 
 
 def table(events: Sequence[Mapping[str, Any]]) -> str:
-    """One row for each card and exercise, as CSV. What was typed at length (a reflection) is only in the JSON."""
+    """One row for each card and exercise, and for each question of the inventory and sitting, as CSV.
+
+    What was typed at length (a reflection) is only in the JSON.
+    """
     rows: dict[str, dict[str, Any]] = {}
     for event in events:
         payload = event["payload"]
         if payload.get("round"):
             continue  # practice with other numbers
-        row = rows.setdefault(event["id"], {"id": event["id"], "first_at": event.get("at", "")})
+        name = f"{event['id']} {payload.get('sitting')}" if event["kind"] == "inventory" else event["id"]
+        row = rows.setdefault(name, {"id": name, "first_at": event.get("at", "")})
         match event["kind"]:
             case "guess":
                 row.setdefault("guess", payload.get("value") if payload.get("sure") or "bound" in payload else "")
@@ -102,6 +106,9 @@ def table(events: Sequence[Mapping[str, Any]]) -> str:
                 row.setdefault("answer", payload.get("truth"))
                 row.setdefault("right", payload.get("right"))
                 row.setdefault("decades_off", payload.get("decades"))
+            case "inventory":
+                row.setdefault("guess", payload.get("value"))
+                row.setdefault("right", payload.get("right"))
             case "check" if payload.get("outcome") != "stub":
                 row["checks"] = row.get("checks", 0) + 1
                 row["right"] = row.get("right", False) or payload.get("outcome") == "right"

@@ -135,8 +135,8 @@ def read(events: Iterable[Mapping[str, Any]], today: date, where: str = "memory"
 
 
 def _practice(event: Mapping[str, Any]) -> bool:
-    """Whether an event is of a later round of a card, or of a review."""
-    return bool(event["payload"].get("round")) or event["kind"] == "review"
+    """Whether an event is of a later round of a card, of a review, or of the inventory, which has its own summary."""
+    return bool(event["payload"].get("round")) or event["kind"] in ("review", "inventory")
 
 
 def _prefix(id: str) -> str:

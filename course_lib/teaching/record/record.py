@@ -74,8 +74,8 @@ class Record:
         return "memory" if self._stuck else str(self.path)
 
     def add(self, kind: str, id: str, payload: Mapping[str, Any]) -> None:
-        """Append an event; kinds are "guess", "hint", "reveal", "round", "review" and "check". What is not JSON in the
-        payload is kept as its text.
+        """Append an event; kinds are "guess", "hint", "reveal", "round", "review", "inventory" and "check". What is not
+        JSON in the payload is kept as its text.
         """
         event = {"kind": kind, "id": id, "at": datetime.now(UTC).isoformat(), "payload": dict(payload)}
         event = json.loads(json.dumps(event, default=str), parse_constant=str)

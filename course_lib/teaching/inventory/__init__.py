@@ -1,0 +1,1 @@
+"""The concept inventory: questions before and after the course, each of whose wrong options detects a misconception."""
