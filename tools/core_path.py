@@ -152,10 +152,10 @@ def stated(cell: Cell) -> int | None:
 
 
 def times(lesson: Page, exercises: Page | None) -> Times:
-    """The minutes of a unit: of the core to the nearest five, of a deeper section to whole ones, at least one."""
+    """The minutes of a unit: of the core to the nearest five, of a deeper section to whole ones, at least two."""
     core, *deeper = sections(lesson)
     minutes = max(5, 5 * _nearest(counts(core.cells).minutes / 5)) if recut(lesson) else lesson.course["minutes"]
-    taken = [max(1, _nearest(counts(section.cells).minutes)) for section in deeper]
+    taken = [max(2, _nearest(counts(section.cells).minutes)) for section in deeper]
     own = {cell.line: each for section, each in zip(deeper, taken, strict=True) for cell in section.cells}
     total = sum(filter(None, map(stated, exercises.cells))) if exercises else 0
     return Times(minutes, sum(taken), total, tuple(own.get(cell.line, minutes) for cell in lesson.cells))

@@ -161,8 +161,8 @@ def test_minutes_are_rounded_to_five_for_the_core_and_to_one_for_a_section(page,
     exercises = read_page(toy.unit / "exercises.md", toy.root)
     assert times(page("\n+++\n\n" + "word " * 450), None).core == 5, "450 words and four cells: 4.5 minutes"
     taken = times(page("\n+++\n\n" + "word " * 600 + DEEPER), exercises)
-    assert (taken.core, taken.deeper, taken.exercises) == (10, 1 + 2, 10), "1,050 words and four cells: 7.9 minutes"
-    assert set(taken.cells) == {10, 1, 2}
+    assert (taken.core, taken.deeper, taken.exercises) == (10, 2 + 2, 10), "1,050 words and four cells: 7.9 minutes"
+    assert set(taken.cells) == {10, 2}
 
 
 def test_halves_are_rounded_up(page):
@@ -183,13 +183,13 @@ def test_the_build_fills_text_and_metadata(page, toy):
     page()
     (nb,) = lesson_notebooks(toy.root).values()
     text = "\n".join(cell.source for cell in nb.cells)
-    assert "It adds a reason (1 minutes)." in text
-    assert "Still deeper, for 1." in text
+    assert "It adds a reason (2 minutes)." in text
+    assert "Still deeper, for 2." in text
     assert "It adds another (2 minutes), with a card." in text
-    assert "The core takes 5, deeper sections 3, exercises 10." in text
+    assert "The core takes 5, deeper sections 4, exercises 10." in text
     assert nb.metadata.course.minutes == 5
     about = derived(toy.root)[Path("notebooks/q99_toy.json")].decode()
-    assert '"minutes": 5,\n "deeper": 3,\n "exercises": 10,' in about
+    assert '"minutes": 5,\n "deeper": 4,\n "exercises": 10,' in about
 
 
 @pytest.mark.parametrize(
