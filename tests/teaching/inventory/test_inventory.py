@@ -109,6 +109,12 @@ def test_the_first_answer_of_a_sitting_is_kept(learner):
     assert not inventory("after").choices[ID].disabled
 
 
+def test_of_two_answers_in_the_record_the_first_counts(learner):
+    answer("more-rows", before="flops")
+    answer("more-rows", before="bound")
+    assert module.answered(Record.open().events(), "before") == {ID: "flops"}
+
+
 def test_nothing_chosen_is_nothing_kept(learner):
     form = inventory("before")
     form.keep()
