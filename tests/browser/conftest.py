@@ -341,6 +341,8 @@ class Notebook:
     def theme(self, name: str):
         self.page.evaluate("(theme) => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", name)
         self.page.wait_for_function("(n) => document.body.dataset.jpThemeName === n", arg=name)
+        # Two changes within the splash's fading make JupyterLab remove it twice, which throws.
+        self.page.wait_for_function("() => !document.getElementById('jupyterlab-splash')")
 
 
 @pytest.fixture(scope="session")

@@ -21,11 +21,16 @@ def test_each_notebook_runs_from_top_to_bottom(open_notebook, name):
     notebook = open_notebook(f"notebooks/{name}")
     if name != MEASURED:
         notebook.tell("from course_lib import experiments\nexperiments._measurable = lambda found: False")
+    notebook.page.evaluate(
+        "window.jupyterapp.commands.execute('notebook:expand-all-headings')"
+    )  # hidden ones show nothing
     notebook.run_all()
     assert notebook.errors() == []
     widgets = sum("application/vnd.jupyter.widget-view+json" in o.get("data", {}) for o in notebook.outputs())
     notebook.page.wait_for_function(
-        "(n) => document.querySelectorAll('.course-card, .course-explorer, .course-claims').length === n", arg=widgets
+        """(n) => [...document.querySelectorAll('.jp-OutputArea-output')].filter((output) =>
+            output.querySelector('.course-card, .course-explorer, .course-claims, .jupyter-widgets')).length === n""",
+        arg=widgets,
     )
     assert notebook.page.get_by_text("Error displaying widget").count() == 0
 

@@ -41,7 +41,7 @@ def test_as_shipped_it_is_not_done_yet_and_the_lesson_runs(unit):
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", TURNS)
 def test_the_way_to_write_it_is_right_and_the_lesson_runs(unit, tmp_path):
-    """All but what is measured: that needs a quiet machine, and no your-turn."""
+    """All but what is measured, and what reads that: it needs a quiet machine, and no your-turn may need it."""
     page, nb = read_page(ROOT / "lessons" / unit / "lesson.md", ROOT), lesson_notebooks(ROOT, [unit])[unit]
     answers, measured = {turn.cell.line: turn.answered for turn in TURNS[unit]}, keep.measured(nb)
     cells = [
@@ -50,8 +50,11 @@ def test_the_way_to_write_it_is_right_and_the_lesson_runs(unit, tmp_path):
         if cell.is_code and index not in measured
     ]
     done = nbformat.v4.new_notebook(cells=cells)
-    client = NotebookClient(done, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}})
+    options = {"timeout": 600, "kernel_name": "python3", "allow_errors": True}
+    client = NotebookClient(done, resources={"metadata": {"path": str(tmp_path)}}, **options)
     client.execute(env={**os.environ, "COURSE_STATIC": "1", "COURSE_HOME": str(tmp_path)})
+    errors = [output for cell in done.cells for output in cell.outputs if output.output_type == "error"]
+    assert [error.evalue for error in errors if error.ename != "NameError"] == []
     shown = {cell.metadata.line: "".join(_texts(cell)) for cell in done.cells}
     assert answers.keys() <= shown.keys(), "no your-turn depends on what is measured"
     assert [shown[line] for line in answers if not shown[line].startswith(RIGHT)] == []

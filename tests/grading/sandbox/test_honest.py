@@ -57,19 +57,21 @@ def solutions() -> dict[str, tuple[str, tuple[str, ...]]]:
         nodes = [cell.node for cell in read_page(folder / "exercises.md", ROOT).cells if cell.node.cell_type == "code"]
         answers = [node.source for node in nodes if node.metadata.get("nbgrader", {}).get("solution")]
         others = tuple(node.source for node in nodes if node.source not in answers)
-        for check in load_checks(folder, ROOT):
+        for check in filter(lambda check: check.points, load_checks(folder, ROOT)):  # a your-turn is not handed in
             given = re.compile(rf"^(def {check.name}\b|{check.name} *=)", re.MULTILINE)
             found[check.id] = next(source for source in answers if given.search(source)), others
     return found
 
 
 def wrong_cell(folder, check, name: str) -> str:
-    """A cell that gives a known wrong answer: the author's own code for it."""
+    """A cell that gives a known wrong answer: the author's own code for it; of a quantity its value."""
+    if check.unit is not None:
+        return f"{check.name} = {check.wrong[name]()!r}"
     text = "\n".join(
         line for line in (folder / "checks.py").read_text().splitlines() if not line.startswith("from course_lib")
     )
     pick = f"next(each.wrong[{name!r}] for each in CHECKS if each.id == {check.id!r})"
-    return f"{OWN_CHECK}\n{text}\n{check.name} = {pick}{'()' if check.unit is not None else ''}"
+    return f"{OWN_CHECK}\n{text}\n{check.name} = {pick}"
 
 
 def deserved(check, calls, function) -> float:
@@ -109,7 +111,7 @@ def submissions():
         yield "blank", check, stub, 0, None
         yield name, check, nothing[name], 0, None
     for folder in FOLDERS:
-        for check in load_checks(folder, ROOT):
+        for check in filter(lambda check: check.points, load_checks(folder, ROOT)):
             for number, (name, function) in enumerate(check.wrong.items()):
                 cell = wrong_cell(folder, check, name)
                 yield f"wrong, {name}", check, cell, function, name
