@@ -21,11 +21,6 @@ STATED = re.compile(r"^\*Difficulty [1-5] of 5\. (\d+) minutes?\. .+\*$", re.MUL
 """The line below the heading of an exercise."""
 
 HEADING = re.compile(r"(#{1,2}) +(.+)")
-UNSEEN = re.compile(
-    r"^ *\d+[.)] |<!--.*?-->|\$\$.*?\$\$|\$(?:[^$\n]|\n(?!\n))+\$|!\[[^\]]*\]\([^)]*\)|</?[a-zA-Z][^>]*>",
-    re.DOTALL | re.MULTILINE,
-)
-LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 FIELD = re.compile(r"\{\{.+?\}\}")
 CONTROLS = {"Choice", "Flag", "Number", "View", "Whole", "interact"}
 """Names of `explore` that show no explorer of their own; `interact` is part of a your-turn."""
@@ -98,15 +93,10 @@ def heading(cell: Cell) -> str:
 
 
 def words(cells: Sequence[Cell]) -> int:
-    """Words of visible prose: what stands between spaces and holds a letter or a digit. Headings, tables and inline
-    code are prose; fenced code, formulas, pictures, link targets, HTML tags and the numbers of lists are not. A
-    `{{field}}` is one word.
+    """Words of a reader who counts everything that is not a code cell: what stands between spaces and holds a letter
+    or a digit, formulas, tables, the numbers of lists and folded solutions included. A `{{field}}` is one word.
     """
-    return sum(len(re.findall(r"\S*\w\S*", _prose(cell.node.source))) for cell in cells if not cell.is_code)
-
-
-def _prose(text: str) -> str:
-    return LINK.sub(r"\1", UNSEEN.sub("", FIELD.sub("0", "\n".join(prose_lines(text)))))
+    return sum(len(re.findall(r"\S*\w\S*", FIELD.sub("0", cell.node.source))) for cell in cells if not cell.is_code)
 
 
 def prose_lines(text: str) -> list[str]:
