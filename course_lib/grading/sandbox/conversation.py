@@ -8,7 +8,8 @@ dies or talks out of turn is killed; what remains to be called goes on in a fres
 import secrets
 import signal
 import time
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 
 from course_lib.grading.sandbox import wire
 from course_lib.grading.sandbox.sandbox import Limits, Sandbox
@@ -37,6 +38,8 @@ class Job:
 
     others  the notebook's other code cells, of which only what the answers need is run.
     allow   modules of the course that may be imported (`Check.allow`).
+    silent  nothing that the children say is passed on but values: an earlier job of this student's has seen hidden
+            inputs, and code finds ways to leave word for a later process.
     """
 
     key: str
@@ -44,14 +47,16 @@ class Job:
     calls: tuple[Call, ...]
     allow: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    silent: bool = False
 
 
 @dataclass(frozen=True)
 class Reply:
     """What one call gave. `value` is plain (`check_values.plain`); `error` is clean text of at most 500 characters.
 
-    outcome: "value"; "raised"; "missing" (no such name); "late", "memory" (more than the limits leave); "died" (the
-    process ended); "refused" (the answer is no JSON, too large, or came unasked); "not-run" (no time was left for it).
+    outcome: "value"; "raised"; "missing" (no such name); "late", "memory" (more than the limits leave; "late" is also a
+    call that was not made, because another of its group was late); "died" (the process ended); "refused" (the answer is
+    no JSON, too large, or came unasked); "not-run" (no time was left for it).
     """
 
     outcome: str
@@ -78,19 +83,23 @@ class _Stop(Exception):  # noqa: N818 (how a child's life ended)
 
 
 class Conversation:
-    """One job on one sandbox. `answered()` holds it."""
+    """One job on one sandbox. `answered()` holds it. Times are what the job has used (`Limits`)."""
 
     def __init__(self, job: Job, sandbox: Sandbox, limits: Limits):
         self._job, self._sandbox, self._limits = job, sandbox, limits
-        self._deadline = time.monotonic() + limits.job
-        self._spent: dict[str, float] = {}  # function -> seconds of its calls, and of the restarts that they made
+        self._left = limits.job
+        self._spent: Counter[str] = Counter()  # function -> seconds of its calls, and of the restarts that they made
+        self._late: set[tuple[str, str]] = set()  # function and group of calls that were late
         self._ended: set[int] = set()  # cells that ended a child: no child runs them again
         self._errors: dict[int, str] = {}  # cell -> what went wrong
+        self._silent = job.silent  # also from the first hidden call on
         # All public inputs before the first hidden one, whatever exercise they are of: students are told what came of a
         # public input, and a function could give back there the hidden ones that it has seen.
         self._order = sorted(range(len(job.calls)), key=lambda at: not job.calls[at].public)
         self._calls = [job.calls[at] for at in self._order]
         self._replies: list[Reply] = []  # in the order of _calls
+        calls, public = Counter(call.function for call in job.calls), Counter(c.function for c in job.calls if c.public)
+        self._allowed = {name: limits.function * calls[name] / (public[name] or calls[name]) for name in calls}
 
     def answered(self) -> Answered:
         began = time.monotonic()
@@ -107,17 +116,16 @@ class Conversation:
 
     def _with_a_child(self) -> None:
         """Go on with a fresh child for as long as it lives. Each child settles a call, or a cell, or is the last."""
-        began, cell, stop = time.monotonic(), None, None
+        before, cell, stop = self._left, None, None
         self._channel = self._sandbox.job(library=bool(self._job.allow))
         try:
             with self._channel:
-                deadline = min(began + self._limits.cells, self._deadline)
-                self._ask({"allow": list(self._job.allow)}, deadline)
+                self._ask({"allow": list(self._job.allow)}, self._limits.cells)
                 for cell in range(-1 if self._job.others else 0, len(self._job.cells)):
                     if cell not in self._ended:
-                        self._run_cell(cell, deadline)
+                        self._run_cell(cell, self._limits.cells - (before - self._left))
                 cell = None
-                self._charge(began)
+                self._charge(before)
                 while len(self._replies) < len(self._calls):
                     self._replies.append(self._call(self._calls[len(self._replies)]))
         except _Stop as problem:
@@ -129,57 +137,88 @@ class Conversation:
         reply = _reply_of(stop, end)
         if cell is not None:
             self._ended.add(cell)
-            self._errors[cell] = say("ends", reply.outcome)
-            self._charge(began)
+            self._errors |= {} if self._silent else {cell: say("ends", reply.outcome)}
+            self._charge(before)
         else:
-            self._replies.append(reply)
+            call = self._calls[len(self._replies)]
+            self._late |= {(call.function, call.group)} if reply.outcome == "late" else set()
+            self._replies.append(self._heard(reply))
 
-    def _charge(self, began: float) -> None:
+    def _charge(self, before: float) -> None:
         """A function whose call ended the last child pays for the cells of the next one."""
         if self._replies:
-            function = self._calls[len(self._replies) - 1].function
-            self._spent[function] = self._spent.get(function, 0.0) + time.monotonic() - began
+            self._spent[self._calls[len(self._replies) - 1].function] += before - self._left
 
-    def _run_cell(self, cell: int, deadline: float) -> None:
+    def _run_cell(self, cell: int, allowed: float) -> None:
         """Run an answer cell; −1 stands for what the answers need of the other cells."""
         if cell >= 0:
             request = {"cell": self._job.cells[cell], "name": f"<cell {cell + 1}>"}
         else:
             request = {"cells": list(self._job.cells), "others": list(self._job.others)}
-        if error := self._ask(request, deadline).get("error"):
+        if (error := self._ask(request, allowed).get("error")) and not self._silent:
             self._errors[cell] = wire.clean(error)
 
     def _call(self, call: Call) -> Reply:
-        now = time.monotonic()
-        if now >= self._deadline:
-            return Reply("not-run")
-        left = self._limits.function - self._spent.get(call.function, 0.0)
-        if left <= 0:
+        left = self._allowed[call.function] - self._spent[call.function]
+        if left <= 0 or (call.function, call.group) in self._late:
             return Reply("late")
+        if self._left <= 0:
+            return Reply("not-run")
+        self._silent |= not call.public
+        before = self._left
         try:
-            reply = self._ask(
-                {"call": call.function, "arguments": call.arguments},
-                min(now + self._limits.call, now + left, self._deadline),
-            )
+            reply = self._ask({"call": call.function, "arguments": call.arguments}, min(self._limits.call, left))
         finally:
-            self._spent[call.function] = self._spent.get(call.function, 0.0) + time.monotonic() - now
-        return _reply(reply)
+            self._spent[call.function] += before - self._left
+        return self._heard(_reply(reply))
 
-    def _ask(self, request: dict, deadline: float) -> dict:
-        """One request and its reply. Raises `_Stop`."""
-        token = secrets.token_hex(8)
+    def _heard(self, reply: Reply) -> Reply:
+        return replace(reply, error="") if self._silent else reply
+
+    def _ask(self, request: dict, allowed: float) -> dict:
+        """One request and its reply, within `allowed` seconds of those that are left. Raises `_Stop`."""
+        token, clock = secrets.token_hex(8), _Clock(self._sandbox, min(allowed, self._left), self._limits.wall)
         try:
             if wire.pending(self._channel):
                 raise _Stop("refused", say("refused", "unasked"))
-            wire.send(self._channel, {**request, "token": token}, deadline)
-            reply = wire.receive(self._channel, deadline)
-        except wire.Late:
-            raise _Stop("late") from None
+            wire.send(self._channel, {**request, "token": token}, clock.look)
+            reply = wire.receive(self._channel, clock.look)
         except wire.Broken:
             raise _Stop("died") from None
+        finally:
+            self._left -= clock.taken()
         if not isinstance(reply, dict) or reply.get("token") != token:
             raise _Stop("refused", say("refused", "unasked"))
         return reply
+
+
+class _Clock:
+    """What a job uses from now on. The sandbox is asked from the first `wire.TICK` on: most calls end before that."""
+
+    def __init__(self, sandbox: Sandbox, allowed: float, wall: float):
+        self._sandbox, self._allowed, self._wall = sandbox, allowed, wall
+        self._began = self._looked = time.monotonic()
+        self._base: float | None = None
+        self._used = 0.0
+
+    def look(self) -> None:
+        """Raises `_Stop` where the job has used more than it may."""
+        now = time.monotonic()
+        if now - self._looked < wire.TICK:
+            return
+        self._looked = now
+        try:
+            used = self._sandbox.used()
+        except OSError:
+            raise _Stop("late") from None
+        if self._base is None:
+            self._base = used - (now - self._began)
+        self._used = used - self._base
+        if self._used > self._allowed or now - self._began > self._allowed * self._wall:
+            raise _Stop("late")
+
+    def taken(self) -> float:
+        return self._used if self._base is not None else time.monotonic() - self._began
 
 
 def _reply(reply: dict) -> Reply:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.grading.sentences import say
+from course_lib.teaching.checks.check_run import SECONDS
 
 HERE = Path(__file__).resolve().parent
 COURSE = HERE.parents[1]
@@ -49,17 +50,26 @@ class SandboxFault(SandboxMissing):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one student's job may use; times in seconds of wall clock, sizes in bytes.
+    """What one student's job may use; times in seconds, sizes in bytes.
 
-    call, function, cells, job   one call; all calls of one function; all cells of the notebook; everything together.
+    Time is what the job's processes have used of processors, or slept: waiting for a processor that a neighbour has is
+    not counted (`zygote._used`).
+
+    call       one call.
+    function   the calls of one function with its public inputs; all of its calls may take that much for each of these.
+    cells      all cells of the notebook.   job   everything together.
+    wall       how many times as long each of these may last by the clock.
     memory     beyond what Python and torch take: of each process, and of all of them together.
     scratch    files in each of the job's own folders.   file   one file.   processes   with threads.
+
+    `check()` gives a function five seconds for all public inputs; the grader gives it at least twice that.
     """
 
-    call: float = 5.0
-    function: float = 10.0
+    call: float = 2 * SECONDS
+    function: float = 2 * SECONDS
     cells: float = 10.0
     job: float = 60.0
+    wall: float = 20.0
     memory: int = 1 << 30
     scratch: int = 64 << 20
     file: int = 32 << 20
@@ -117,6 +127,12 @@ class Sandbox:
         with theirs:
             socket.send_fds(self._control, [b"library" if library else b"job"], [theirs.fileno()])
         return ours
+
+    def used(self) -> float:
+        """Seconds that the job has used so far (`zygote._used`). Raises `OSError` if the zygote does not say."""
+        self._control.settimeout(READY)
+        self._control.send(b"used")
+        return float(self._control.recv(64) or "nan")
 
     def end(self) -> str:
         """Kill the child and all that it started; how it had ended before that: "over" (it had not), "memory",

@@ -74,15 +74,15 @@ def self_test(sandboxes: Sequence[Sandbox], limits: Limits) -> None:
         hidden = [host_file.name, str(COURSE), os.path.expanduser("~/.bashrc"), "/etc/passwd", "/etc/shadow", "/sys/fs"]
         kept = ["/", "/usr", "/engine", "/library", str(Path(os.__file__).parent), "/proc", "/etc"]
         calls = (
-            Call("network", {"args": [2]}),  # AF_INET
-            Call("network", {"args": [40]}),  # AF_VSOCK, which no network namespace holds
-            Call("seen", {"args": [hidden]}),
-            Call("writable", {"args": [kept]}),
-            Call("processes", {"args": [limits.processes + 1]}),
-            Call("memory", {"args": [limits.memory * 5 // 4]}),  # what Python gives back counts
-            Call("file", {"args": [limits.file + 1]}),
-            Call("become_root", {"args": []}),
-            Call("user", {"args": []}),
+            Call("network", {"args": [2]}, public=True),  # AF_INET
+            Call("network", {"args": [40]}, public=True),  # AF_VSOCK, which no network namespace holds
+            Call("seen", {"args": [hidden]}, public=True),
+            Call("writable", {"args": [kept]}, public=True),
+            Call("processes", {"args": [limits.processes + 1]}, public=True),
+            Call("memory", {"args": [limits.memory * 5 // 4]}, public=True),  # what Python gives back counts
+            Call("file", {"args": [limits.file + 1]}, public=True),
+            Call("become_root", {"args": []}, public=True),
+            Call("user", {"args": []}, public=True),
         )
         answered = Conversation(Job("self-test", (PROBES,), calls), sandboxes[0], patient).answered()
     ipv4, vsock, seen, written, processes, memory, file, root, user = answered.replies

@@ -7,7 +7,7 @@ what is None, bool, number or text stands for itself, a list is a list, and `{"d
 
 import json
 import socket
-import time
+from collections.abc import Callable
 
 from course_lib.teaching.checks.check_texts import say
 from course_lib.teaching.checks.check_values import DEEPEST, MOST, Foreign
@@ -19,37 +19,33 @@ LEAVES = 4 * MOST
 """Values that `unpack` makes at most: keys count too."""
 
 
+TICK = 0.05
+"""Seconds after which a wait is looked at."""
+
+
 class Broken(Exception):  # noqa: N818 (not an error of the course: what the other side did)
     """The other side closed the channel, or sent what is no frame."""
 
 
-class Late(Exception):  # noqa: N818 (as above)
-    """The deadline passed before the frame was complete."""
-
-
-def send(channel: socket.socket, message, deadline: float = float("inf")) -> None:
-    """Write one frame. `deadline` is a time.monotonic(). Raises `Late`, `Broken`, or `ValueError` for what is no JSON
-    or is larger than a frame.
+def send(channel: socket.socket, message, waiting: Callable | None = None) -> None:
+    """Write one frame. `waiting()` is asked every `TICK` and after each part; what it raises ends the wait. Raises
+    `Broken`, or `ValueError` for what is no JSON or is larger than a frame.
     """
     body = json.dumps(message).encode("ascii")
     if len(body) > FRAME:
         raise ValueError(f"{len(body)} bytes are more than one answer may have ({FRAME})")
-    try:
-        channel.settimeout(_left(deadline))
-        channel.sendall(len(body).to_bytes(4, "big") + body)
-    except TimeoutError:
-        raise Late from None
-    except OSError as error:
-        raise Broken(str(error)) from None
+    data = memoryview(len(body).to_bytes(4, "big") + body)
+    while data:
+        data = data[_patient(channel, channel.send, data, waiting) or 0 :]
 
 
-def receive(channel: socket.socket, deadline: float = float("inf")):
-    """The JSON of one frame. Raises `Late` and `Broken`."""
-    length = int.from_bytes(_read(channel, 4, deadline), "big")
+def receive(channel: socket.socket, waiting: Callable | None = None):
+    """The JSON of one frame; `waiting` as in `send`. Raises `Broken`."""
+    length = int.from_bytes(_read(channel, 4, waiting), "big")
     if length > FRAME:
         raise Broken(f"a frame of {length} bytes")
     try:
-        return json.loads(_read(channel, length, deadline).decode("ascii"))
+        return json.loads(_read(channel, length, waiting).decode("ascii"))
     except (ValueError, RecursionError) as error:  # also an integer of more digits than Python reads
         raise Broken(f"no JSON: {type(error).__name__}") from None
 
@@ -68,31 +64,29 @@ def pending(channel: socket.socket) -> bool:
     return True
 
 
-def _read(channel: socket.socket, count: int, deadline: float) -> bytes:
+def _read(channel: socket.socket, count: int, waiting: Callable | None) -> bytes:
     """`count` bytes; memory grows only with what has really come."""
     data = bytearray()
     while len(data) < count:
-        try:
-            channel.settimeout(_left(deadline))
-            got = channel.recv(min(count - len(data), 1 << 18))
-        except TimeoutError:
-            raise Late from None
-        except OSError as error:
-            raise Broken(str(error)) from None
-        if not got:
+        got = _patient(channel, channel.recv, min(count - len(data), 1 << 18), waiting)
+        if got == b"":
             raise Broken("closed")
-        data += got
+        data += got or b""
     return bytes(data)
 
 
-def _left(deadline: float) -> float | None:
-    """Seconds to `deadline` as a socket's timeout: None is for ever."""
-    if deadline == float("inf"):
-        return None
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise Late
-    return left
+def _patient(channel: socket.socket, step: Callable, argument, waiting: Callable | None):
+    """What `step(argument)` gives; None where it has waited for a `TICK`."""
+    try:
+        channel.settimeout(TICK if waiting else None)
+        done = step(argument)
+    except TimeoutError:
+        done = None
+    except OSError as error:
+        raise Broken(str(error)) from None
+    if waiting:
+        waiting()
+    return done
 
 
 # ------------------------------------------------------------------------------------------------------------ values

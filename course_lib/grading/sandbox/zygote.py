@@ -9,10 +9,14 @@ limits; all that it started dies with it. `alone=False` (ungraded, unsafe) leave
 """
 
 import ast
+import asyncio
+import contextlib
 import ctypes
 import gc
 import importlib
 import importlib.abc
+import importlib.machinery
+import inspect
 import json
 import linecache
 import os
@@ -22,6 +26,7 @@ import select
 import signal
 import socket
 import sys
+import time
 import types
 from pathlib import Path
 
@@ -41,8 +46,10 @@ NO_SUID, NO_DEVICES, READ_ONLY = 2, 4, 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLOSED = 3  # how a child ends whose channel was closed
 TICK = 50  # milliseconds between two looks at the memory of a job
+SHOWS = {"card", "check", "claim", "glossary", "review", "show", "verdicts"}
+"""Names of the course that show or check something, and that no answer needs."""
 REFUSED = (
-    "course_lib cannot be imported in a graded run: write the formulas yourself. "
+    "course_lib cannot be used in a graded run: write the formulas yourself. "
     "An exercise that allows it says so in its text."
 )
 
@@ -119,19 +126,24 @@ def _fork(channel: int, own_processes: int | None, filter: bytes | None, library
 
 def _watch(child: int, control: socket.socket) -> str:
     """Wait until the grader says that the job is over, then kill the child and all of its processes. How it ended:
-    "over" (it lived until then), "memory", or "signal N"/"exit N" where it ended by itself.
+    "over" (it lived until then), "memory", or "signal N"/"exit N" where it ended by itself. Until then the grader may
+    ask what the job has used.
     """
-    ended, hoarded, base = os.pidfd_open(child), False, _private_bytes("self")
+    ended, hoarded, base, began = os.pidfd_open(child), False, _private_bytes("self"), time.monotonic()
     events = select.poll()
     events.register(control, select.POLLIN)
     events.register(ended, select.POLLIN)
-    while control.fileno() not in (ready := [descriptor for descriptor, _ in events.poll(TICK)]):
-        if ended in ready:
+    while True:
+        ready = [descriptor for descriptor, _ in events.poll(TICK)]
+        if control.fileno() in ready:
+            if control.recv(16) != b"used":
+                break
+            control.send(f"{_used(child, time.monotonic() - began):.6f}".encode())
+        elif ended in ready:
             events.unregister(ended)
         elif not hoarded and _job_bytes(base) > SETTINGS["memory"]:
             hoarded = True
             _kill(child)
-    control.recv(16)
     _kill(child)
     _, status = os.waitpid(child, 0)
     os.close(ended)
@@ -146,22 +158,41 @@ def _kill(child: int) -> None:
     (os.kill if SETTINGS["alone"] else os.killpg)(child, signal.SIGKILL)
 
 
-def _job_bytes(base: int) -> int:
-    """Private memory of all processes but this one, each beyond `base`, which it shares with this one."""
+def _job(child: int) -> list[int]:
+    """All processes of a job: whatever there is in this process's namespace beside itself. Unsafe: the child."""
     if not SETTINGS["alone"]:
-        return 0
-    pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
-    return sum(max(0, _private_bytes(pid) - base) for pid in pids if pid != os.getpid())
+        return [child]
+    return [pid for name in os.listdir("/proc") if name.isdecimal() and (pid := int(name)) not in (1, os.getpid())]
+
+
+def _job_bytes(base: int) -> int:
+    """Private memory of a job's processes, each beyond `base`, which it shares with this one."""
+    return sum(max(0, _private_bytes(pid) - base) for pid in _job(0)) if SETTINGS["alone"] else 0
 
 
 def _private_bytes(pid) -> int:
     """What a process holds in memory or swap, without the files that it has mapped."""
+    lines = (line.split() for line in _read(pid, "status").split(b"\n"))  # the name of a process may hold any byte
+    return sum(int(line[1]) * 1024 for line in lines if line and line[0] in (b"RssAnon:", b"RssShmem:", b"VmSwap:"))
+
+
+def _used(child: int, wall: float) -> float:
+    """Seconds that a job has used: of all processors together, or those in which its first process did not wait for
+    one, whichever is more. A neighbour's load makes neither longer.
+    """
+    ticks = 0
+    for pid in _job(child):
+        fields = _read(pid, "stat").rpartition(b")")[2].split()
+        ticks += sum(map(int, fields[11:15]))  # its own time and that of the children it has waited for
+    waited = _read(child, "schedstat").split()[1:2]
+    return max(ticks / os.sysconf("SC_CLK_TCK"), wall - sum(map(int, waited)) / 1e9)
+
+
+def _read(pid, name: str) -> bytes:
     try:
-        status = Path(f"/proc/{pid}/status").read_text()
+        return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:  # it has just ended
-        return 0
-    lines = (line.split() for line in status.splitlines())
-    return sum(int(line[1]) * 1024 for line in lines if line[0] in ("RssAnon:", "RssShmem:", "VmSwap:"))
+        return b""
 
 
 # ------------------------------------------------------------------------------------------- the child's side of a job
@@ -223,17 +254,15 @@ def _must(failed: int, what: str) -> None:
 
 def _serve(channel: socket.socket) -> None:
     """Answer the grader's requests, one by one, until it ends the job."""
-    notebook = _notebook()
+    notebook = Notebook()
     while True:
         request = wire.receive(channel)
         if "call" in request:
-            reply = _call(notebook, request["call"], request["arguments"])
+            reply = notebook.call(request["call"], request["arguments"])
         elif "cell" in request:
-            reply = {"error": _run(notebook, slicing.plain_code(request["cell"]), request["name"])}
+            reply = {"error": notebook.run(request["cell"], request["name"])}
         elif "others" in request:
-            statements = ast.parse(slicing.needed(request["cells"], request["others"])).body
-            errors = [_run(notebook, ast.unparse(one), "<other cells>") for one in statements]
-            reply = {"error": "; ".join(filter(None, errors))}
+            reply = {"error": notebook.run_needed(request["cells"], request["others"])}
         else:
             _only_allow(request["allow"])
             reply = {}
@@ -244,18 +273,61 @@ def _serve(channel: socket.socket) -> None:
             wire.send(channel, {"outcome": "refused", "error": str(error), "token": request["token"]})
 
 
-def _notebook() -> dict:
-    """The namespace of a new notebook, the module `__main__`; what is random begins the same each time."""
-    module = types.ModuleType("__main__")
-    module.__builtins__ = __builtins__
-    module.display = module.get_ipython = _Nothing()
-    sys.modules["__main__"] = module
-    random.seed(0)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(0)
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(0)
-    return vars(module)
+class Notebook:
+    """A new notebook, the module `__main__`; what is random begins the same each time."""
+
+    def __init__(self):
+        module = types.ModuleType("__main__")
+        module.__builtins__ = __builtins__
+        module.display = module.get_ipython = _Nothing()
+        sys.modules["__main__"] = module
+        random.seed(0)
+        if "numpy" in sys.modules:
+            sys.modules["numpy"].random.seed(0)
+        if "torch" in sys.modules:
+            sys.modules["torch"].manual_seed(0)
+        self.names = vars(module)
+        self.features = 0
+
+    def run(self, source: str, name: str) -> str:
+        """Run a cell; the error that stopped it, or "". What it had defined by then stays, as in a notebook."""
+        try:
+            linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+            self._execute(slicing.parsed(source), name)
+        except BaseException as error:
+            return wire.clean(error_text(error))
+        return ""
+
+    def run_needed(self, cells: list[str], others: list[str]) -> str:
+        """Run what `cells` need of the other cells, each statement also where one before it failed."""
+        for source in (*others, *cells):  # a notebook's cells are compiled with the features of those before them
+            with contextlib.suppress(Exception):
+                self.features |= slicing.features(slicing.parsed(source))
+        errors = [self.run(ast.unparse(one), "<other cells>") for one in slicing.needed(cells, others)]
+        return "; ".join(filter(None, errors))
+
+    def _execute(self, tree: ast.Module, name: str) -> None:
+        self.features |= slicing.features(tree)
+        code = compile(tree, name, "exec", self.features | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        if code.co_flags & inspect.CO_COROUTINE:
+            asyncio.run(eval(code, self.names))
+        else:
+            exec(code, self.names)
+
+    def call(self, name: str, arguments: dict) -> dict:
+        """What the function gives, or a variable of that name where nothing is passed to it."""
+        if name not in self.names:
+            return {"outcome": "missing"}
+        try:
+            value = self.names[name]
+            if callable(value) or arguments.get("args") or arguments.get("kwargs"):
+                positional, named = decode_arguments(arguments)
+                value = value(*positional, **named)
+            return {"outcome": "value", "value": wire.pack(plain(value))}
+        except MemoryError:
+            return {"outcome": "memory"}
+        except BaseException as error:
+            return {"outcome": "raised", "error": wire.clean(error_text(error))}
 
 
 class _Nothing:
@@ -270,49 +342,48 @@ class _Nothing:
         return self
 
 
-class _Refusal(importlib.abc.MetaPathFinder):
-    """Refuses `import course_lib` but for what the exercise allows."""
+class _Refused:
+    """What is imported from the course and may not be used: every use of it says so."""
 
-    def __init__(self, allow):
+    def __getattr__(self, name):
+        raise ImportError(REFUSED)
+
+    def __call__(self, *_, **__):
+        raise ImportError(REFUSED)
+
+
+class _Stand(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Stands for the course but for what the exercise allows: a released first cell imports from it, and an answer may
+    be checked where it is written. What shows or checks something does nothing here; the rest is `_Refused`.
+    """
+
+    def __init__(self, allow: list[str]):
         self.allow = allow
 
     def find_spec(self, name, path=None, target=None):
-        within = (f"{one}.".startswith(f"{name}.") or f"{name}.".startswith(f"{one}.") for one in self.allow)
-        if name.partition(".")[0] == "course_lib" and not any(within):
-            raise ImportError(REFUSED)
+        if name.partition(".")[0] == "course_lib" and not self.allows(name):
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
         return None
+
+    def exec_module(self, module):
+        module.__getattr__ = lambda name: self.attribute(module.__name__, name)
+
+    def attribute(self, module: str, name: str):
+        if name.startswith("__") or (self.allow and self.allows(f"{module}.{name}")):
+            raise AttributeError(name)
+        return _Nothing() if name in SHOWS else _Refused()
+
+    def allows(self, name: str) -> bool:
+        """Whether a module is allowed, lies in one that is, or holds one."""
+        return any(f"{one}.".startswith(f"{name}.") or f"{name}.".startswith(f"{one}.") for one in self.allow)
 
 
 def _only_allow(modules: list[str]) -> None:
-    sys.meta_path.insert(0, _Refusal(modules))
+    stand = _Stand(modules)
+    sys.meta_path.insert(0, stand)
     if modules:
         sys.path.append(SETTINGS["library"])
-
-
-def _run(notebook: dict, source: str, name: str) -> str:
-    """Run a cell; the error that stopped it, or "". What it had defined by then stays, as in a notebook."""
-    try:
-        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-        exec(compile(source, name, "exec", dont_inherit=True), notebook)
-    except BaseException as error:
-        return wire.clean(error_text(error))
-    return ""
-
-
-def _call(notebook: dict, name: str, arguments: dict) -> dict:
-    """What the function gives, or a variable of that name where nothing is passed to it."""
-    if name not in notebook:
-        return {"outcome": "missing"}
-    try:
-        value = notebook[name]
-        if callable(value) or arguments.get("args") or arguments.get("kwargs"):
-            positional, named = decode_arguments(arguments)
-            value = value(*positional, **named)
-        return {"outcome": "value", "value": wire.pack(plain(value))}
-    except MemoryError:
-        return {"outcome": "memory"}
-    except BaseException as error:
-        return {"outcome": "raised", "error": wire.clean(error_text(error))}
+        stand.exec_module(importlib.import_module("course_lib"))
 
 
 if __name__ == "__main__":

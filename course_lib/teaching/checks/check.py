@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from course_lib import units
 from course_lib.teaching.checks.check_form import Check, answered, call_text, decode_arguments, faults, public_cases
 from course_lib.teaching.checks.check_run import (
+    SECONDS,
     Answer,
     Calls,
     InputAsked,
@@ -44,9 +45,6 @@ __all__ = ["EXACT", "Check", "CheckResult", "Close", "check", "faults", "public_
 
 ENOUGH = 3
 """Public inputs that tell a known wrong answer, where a later call raised an error."""
-
-SECONDS = 5.0
-"""Time limit of one `check`, over all public inputs (main thread of a Unix process; elsewhere there is none)."""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,9 @@ from types import FrameType
 from course_lib.teaching.checks.check_texts import say
 from course_lib.teaching.checks.check_values import EXACT, plain, short_text
 
+SECONDS = 5.0
+"""Time limit of one `check`, over all public inputs (main thread of a Unix process; elsewhere there is none)."""
+
 PRINTED = 2000
 """Characters of a learner's prints that are kept."""
 

@@ -31,8 +31,8 @@ def one(engine, *cells: str, calls: tuple, **more):
     return answered
 
 
-def call(function: str, *args, **more) -> Call:
-    return Call(function, {"args": list(args)}, **more)
+def call(function: str, *args, public: bool = True) -> Call:
+    return Call(function, {"args": list(args)}, public=public)
 
 
 def test_a_value_arrives_as_check_sees_it(engine):
@@ -157,7 +157,7 @@ def b(x):
     seen.append(["b", x])
     return list(seen)
 """
-    calls = (call("a", 1, public=True), call("a", 2), call("b", 3, public=True), call("b", 4))
+    calls = (call("a", 1), call("a", 2, public=False), call("b", 3), call("b", 4, public=False))
     replies = one(engine, cell, calls=calls).replies
     assert [reply.value for reply in replies] == [
         [["a", 1]],
@@ -206,24 +206,29 @@ def f(x): return x
     assert one(engine, cell, calls=(call("f", 5),)).replies == (Reply("value", 5),)
 
 
-def test_the_library_is_there_only_where_an_exercise_allows_it(engine):
+def test_the_library_is_used_only_where_an_exercise_allows_it(engine):
     cell = """
-def f(name):
-    import importlib, os
-    found = os.path.isdir("/library/course_lib")
-    importlib.import_module(name)
-    return found
+from course_lib import check, experiments
+from course_lib.accounting import flops
+from course_lib.grading import seeds
+def there(): return __import__("os").path.isdir("/library/course_lib")
+def counts(): return flops.matmul(2, 3, 4)
+def key(): return seeds.new_key()
+def loads(): return experiments.load("a")
+def checks(): return check("q99.f", check)
 """
-    calls = tuple(
-        call("f", name)
-        for name in ("course_lib.accounting.flops", "course_lib.teaching.checks.check", "course_lib.grading")
-    )
-    refused = one(engine, cell, calls=calls).replies
+    calls = tuple(call(name) for name in ("there", "counts", "key", "loads", "checks"))
+    there, *used, checks = one(engine, cell, calls=calls).replies
+    assert there == Reply("value", False)
+    for reply in used:
+        assert reply.outcome == "raised"
+        assert "course_lib cannot be used in a graded run: write the formulas yourself" in reply.error
+    assert checks.outcome == "value"
+    there, counts, *refused, checks = one(engine, cell, calls=calls, allow=("course_lib.accounting",)).replies
+    assert there == Reply("value", True)
+    assert counts == Reply("value", 48)
     assert {reply.outcome for reply in refused} == {"raised"}
-    assert all("course_lib cannot be imported in a graded run: write the formulas yourself" in r.error for r in refused)
-    allowed = one(engine, cell, calls=calls, allow=("course_lib.accounting",)).replies
-    assert allowed[0] == Reply("value", True)
-    assert {reply.outcome for reply in allowed[1:]} == {"raised"}
+    assert checks.outcome == "value"
 
 
 def test_chance_is_the_same_at_a_regrade(engine):

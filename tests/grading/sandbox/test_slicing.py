@@ -1,8 +1,10 @@
-"""Of the cells beside the answers, what the answers need is run, and nothing else."""
+"""Cells are read as a notebook reads them; of those beside the answers, what the answers need is run, no more."""
+
+import ast
 
 import pytest
 
-from course_lib.grading.sandbox.slicing import needed, plain_code
+from course_lib.grading.sandbox import slicing
 
 OTHERS = (
     "from math import ceil, floor\nimport numpy as np\nfrom course_lib import check",
@@ -14,6 +16,10 @@ OTHERS = (
     "this is no Python (",
     "try:\n    import fast\nexcept ImportError:\n    fast = None",
 )
+
+
+def needed(answers, others) -> str:
+    return "\n".join(map(ast.unparse, slicing.needed(answers, others)))
 
 
 @pytest.mark.parametrize(
@@ -44,9 +50,31 @@ def test_the_last_of_two_definitions_wins():
     assert names["k"] == 2
 
 
-def test_magics():
-    assert plain_code("%%bash\nrm -rf /") == ""
-    assert plain_code("%timeit f()\nx = 1\n!ls\n  %pwd") == "\nx = 1\n\n"
+@pytest.mark.parametrize(
+    ("cell", "python"),
+    [
+        ("%%time\nx = 1", "x = 1"),
+        ("\n%%capture out --no-stderr\n%%time\ny = 2\n%time z = y", "y = 2\nz = y"),
+        ("w = %time 3 + 4\nfor i in range(2):\n    %time k = i", "w = 3 + 4\nfor i in range(2):\n    k = i"),
+        ("a = (1\n  %3\n  != 2)", "a = 1 % 3 != 2"),
+        ("t = '''\n%d rows\n!x'''", "t = '\\n%d rows\\n!x'"),
+        ("%%bash\nrm -rf /", "get_ipython().run_cell_magic('bash', '', 'rm -rf /\\n')"),
+        ("files = !ls", "files = get_ipython().getoutput('ls')"),
+        ("f?", "get_ipython().run_line_magic('pinfo', 'f')"),
+        ("if x:\n    !pip install y", "if x:\n    get_ipython().system('pip install y')"),
+        ("%%writefile h.py\nX = 1", "open('h.py', 'w').write('X = 1\\n')"),
+        ("%%file", "get_ipython().run_cell_magic('file', '', '')"),
+    ],
+)
+def test_magics(cell, python):
+    assert ast.unparse(slicing.parsed(cell)) == python
+
+
+def test_features_of_a_cell():
+    code = compile("x: y = 1", "cell", "exec", slicing.features(slicing.parsed("from __future__ import annotations")))
+    exec(code, names := {})
+    assert names["__annotations__"] == {"x": "y"}
+    assert slicing.features(slicing.parsed("from __future__ import nothing\nfrom math import pi")) == 0
 
 
 @pytest.mark.parametrize(
