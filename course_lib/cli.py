@@ -85,6 +85,8 @@ def _parser() -> argparse.ArgumentParser:
     grade.add_argument("submitted", metavar="SUBMITTED", help=say("grade", "submitted"))
     grade.add_argument("--roster", required=True, metavar="CSV", help=say("grade", "roster"))
     grade.add_argument("--unit", nargs="+", metavar="UNIT", help=say("grade", "unit"))
+    grade.add_argument("--student", nargs="+", default=[], metavar="ID", help=say("grade", "student"))
+    grade.add_argument("--again", action="store_true", help=say("grade", "again"))
     grade.add_argument("--course", metavar="FOLDER", help=say("grade", "course"))
     grade.add_argument("--key", metavar="FILE", help=say("grade", "key"))
     grade.add_argument("--no-gradebook", action="store_true", help=say("grade", "no-gradebook"))
@@ -183,6 +185,8 @@ def _grade(arguments) -> int:
         arguments.submitted,
         arguments.roster,
         units=arguments.unit,
+        only=arguments.student,
+        again=arguments.again,
         course=arguments.course,
         key=arguments.key,
         gradebook=not arguments.no_gradebook,

@@ -18,12 +18,15 @@ def grade(
     roster: str | Path,
     *,
     units: Sequence[str] | None = None,
+    only: Sequence[str] = (),
+    again: bool = False,
     course: str | Path | None = None,
     key: str | Path | None = None,
     gradebook: bool = True,
 ) -> list[str]:
     """Grade what lies in `submitted` with the lessons of the checkout `root`; returns lines for the terminal.
 
+    only       ids of the students whose work is run; none: all.   again  run also what has a result that still holds.
     course     folder of the gradebook and of all results; None: the one that holds `submitted`.
     key        file of the course key; None: `$COURSE_KEY`, else `key_path()`, where a key is made if there is none.
     gradebook  whether to write nbgrader's gradebook and `autograded/`.
@@ -37,12 +40,15 @@ def grade(
             f"nbgrader reads {folder / 'submitted'}, not {submitted}: name the folder so, or grade with --no-gradebook"
         )
     students = read_roster(Path(roster))
+    if unknown := sorted(set(only) - {student.id for student in students}):
+        raise ValueError(f"--student {unknown[0]}: the roster {roster} holds no such id")
     names = list(units or units_in(root, submitted))
     if not names:
         raise ValueError(f"{submitted} holds no file or folder that is named after a unit; name the unit with --unit")
     tasks = [Task.load(root, unit) for unit in names]
-    secret, lines = _key(key)
-    return [*lines, *grade_all(Course(root, folder, submitted, secret), tasks, students, gradebook=gradebook)]
+    secret, kept, lines = _key(key)
+    place = Course(root, folder, submitted, secret, [kept, Path(roster).absolute()])
+    return [*lines, *grade_all(place, tasks, students, only=only, again=again, gradebook=gradebook)]
 
 
 def key_path() -> Path:
@@ -51,11 +57,12 @@ def key_path() -> Path:
     return Path(settings) / "where-did-the-flops-go" / "course.key"
 
 
-def _key(named: str | Path | None) -> tuple[bytes, list[str]]:
+def _key(named: str | Path | None) -> tuple[bytes, Path, list[str]]:
+    """The course key, its file, and what to say of it."""
     named = named or os.environ.get("COURSE_KEY")
-    path = Path(named) if named else key_path()
+    path = Path(named).absolute() if named else key_path()
     if named or path.exists():
-        return read_key(path), []
+        return read_key(path), path, []
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_key(path, new_key())
-    return read_key(path), [say("new-key", path=path)]
+    return read_key(path), path, [say("new-key", path=path)]

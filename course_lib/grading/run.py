@@ -7,22 +7,22 @@ interrupted run goes on where it was.
 
 import hashlib
 import hmac
+import itertools
 import json
 import platform
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from course_lib.grading import tries
 from course_lib.grading.intake import intake
 from course_lib.grading.intake.intake import Held, Submission
 from course_lib.grading.intake.roster import Student
-from course_lib.grading.intake.task import Item, Task
+from course_lib.grading.intake.task import Task
 from course_lib.grading.results import book, pages
 from course_lib.grading.results.feedback import explained
 from course_lib.grading.results.kept import Store
-from course_lib.grading.results.scoring import calls_for, score
-from course_lib.grading.sandbox.engine import Answered, Engine, Job
-from course_lib.grading.seeds import exercise_seed
+from course_lib.grading.sandbox.engine import Engine
 from course_lib.grading.sentences import say
 from course_lib.teaching import checks
 from course_lib.teaching.checks.check_form import HIDDEN
@@ -32,12 +32,14 @@ from course_lib.teaching.checks.check_form import HIDDEN
 class Row:
     """A student in a unit: the submission with its result, or the reason why it is held.
 
-    result: {"scored": {item's column: the fields of `Scored`}, "notes": [what the run had to say]}
+    kind     the key of the reason's sentence.
+    result   what is kept of it (`tries.Result`).
     """
 
     student: Student
     folder: str | None
     submission: Submission | None = None
+    kind: str = ""
     reason: str = ""
     notes: list[str] = field(default_factory=list)
     digest: str = ""
@@ -45,32 +47,57 @@ class Row:
 
     @property
     def held(self) -> bool:
+        """Whether no grade can be given: a person must look, or nothing was handed in."""
         return self.result is None
+
+    @property
+    def nothing(self) -> bool:
+        return self.kind in intake.NOTHING
+
+    def hold(self, kind: str, **values) -> None:
+        self.kind, self.reason = kind, say("held", kind, **values)
 
 
 @dataclass(frozen=True)
 class Course:
-    """Where things are: the checkout with the lessons, the course folder with the gradebook, the submissions."""
+    """Where things are: the checkout with the lessons, the course folder with the gradebook, the submissions.
+
+    secret   files that no student's code may see, beside those in these folders.
+    """
 
     root: Path
     folder: Path
     submitted: Path
     key: bytes
+    secret: Sequence[Path] = ()
 
 
 def units_in(root: Path, submitted: Path) -> list[str]:
-    """The units of a checkout for which somebody handed something in, by the names of folders and files."""
+    """The units of a checkout for which somebody handed something in, by the names of folders and notebooks."""
     units = [path.name for path in sorted((root / "exercises").glob("*")) if path.is_dir()]
-    names = {path.name for pattern in ("*/*", "*/*/*") for path in submitted.glob(pattern)}
+    paths = (path for pattern in ("*/*", "*/*/*") for path in submitted.glob(pattern))
+    names = {path.name for path in paths if path.is_dir() or intake.is_notebook(path.name)}
     return [unit for unit in units if any(unit in name for name in names)]
 
 
-def grade(course: Course, tasks: Sequence[Task], roster: Sequence[Student], *, gradebook: bool = True) -> list[str]:
-    """Grade all, write everything, and return what to tell the teaching assistant, line by line."""
+def grade(
+    course: Course,
+    tasks: Sequence[Task],
+    roster: Sequence[Student],
+    *,
+    only: Sequence[str] = (),
+    again: bool = False,
+    gradebook: bool = True,
+) -> list[str]:
+    """Grade all, write everything, and return what to tell the teaching assistant, line by line.
+
+    only    ids of the students whose work is run (none: all); what is kept of the others stays.
+    again   run also where a result is kept that still holds.
+    """
     lines = []
     with Store(course.folder / ".grading") as store:
         by_task = {task.unit: _rows(course, task, roster, store) for task in tasks}
-        _run(course, tasks, by_task, store)
+        _run(course, by_task, tasks, store, only, again)
         _, strangers = intake.folders(course.submitted, roster)
         for task in tasks:
             rows = by_task[task.unit]
@@ -96,16 +123,15 @@ def _rows(course: Course, task: Task, roster: Sequence[Student], store: Store) -
         try:
             row.submission = intake.submission(course.submitted, row.folder, student.id, task)
         except Held as held:
-            row.reason = str(held)
+            row.hold(held.kind, **held.values)
             continue
         row.notes = list(row.submission.notes)
-        content = json.dumps([student.id, dict(row.submission.answers), list(row.submission.others)], sort_keys=True)
-        row.digest = hashlib.sha256(common + content.encode()).hexdigest()
+        row.digest = hashlib.sha256(common + row.submission.digest.encode()).hexdigest()
         digest, result = known.get(student.id, ("", None))
         if digest == row.digest:
             row.result = result
         else:
-            row.reason = say("held", "not_run")
+            row.hold("not_run")
     return rows
 
 
@@ -119,76 +145,52 @@ def _common_digest(key: bytes, task: Task) -> bytes:
     return digest.digest()
 
 
-def _run(course: Course, tasks: Sequence[Task], by_task: Mapping[str, Sequence[Row]], store: Store) -> None:
+def _run(
+    course: Course,
+    by_task: Mapping[str, Sequence[Row]],
+    tasks: Sequence[Task],
+    store: Store,
+    only: Sequence[str],
+    again: bool,
+) -> None:
     """Run what has no result yet, and keep each result as it comes."""
     open_rows = {
-        f"{number} {row.student.id}": (task, row)
-        for number, task in enumerate(tasks)
+        f"{task.unit} {row.student.id}": (task, row)
+        for task in tasks
         for row in by_task[task.unit]
-        if row.held and row.submission
+        if row.submission and (row.held or again) and (not only or row.student.id in only)
     }
     if not open_rows:
         return
-    jobs = [job for key, (task, row) in open_rows.items() for job in _jobs(course.key, key, task, row)]
-    waiting: dict[str, dict[str, Answered]] = {key: {} for key in open_rows}
-    left = {key: sum(_row_of(job.key) == key for job in jobs) for key in open_rows}
-    with Engine() as engine, _progress(len(open_rows)) as progress:
-        for answered in engine.run(iter(jobs)):
-            key = _row_of(answered.key)
-            waiting[key][answered.key] = answered
-            if len(waiting[key]) == left[key]:
-                task, row = open_rows[key]
-                row.result, seeds = _scored(course.key, key, task, row, waiting.pop(key))
-                row.reason = ""
-                store.put(task.unit, row.student.id, row.digest, row.result, seeds)
-                progress.update()
+    submissions = {name: (task, row.submission) for name, (task, row) in open_rows.items()}
+    with Engine(secret=_secret(course, tasks)) as engine, _progress(len(open_rows)) as progress:
+        for name, (result, seeds) in tries.results(engine, course.key, submissions):
+            task, row = open_rows[name]
+            row.result, row.kind, row.reason = json.loads(json.dumps(result)), "", ""
+            store.put(task.unit, row.student.id, row.digest, row.result, seeds)
+            progress.update()
+
+
+def _secret(course: Course, tasks: Sequence[Task]) -> list[Path]:
+    """Files that the self-test looks for: some of each kind that students' code could gain by."""
+    solutions = [
+        course.root / place for task in tasks for place in (f"lessons/{task.unit}/checks.py", f"solutions/{task.unit}")
+    ]
+    handed_in = (path for pattern in ("*/*.ipynb", "*/*/*.ipynb") for path in course.submitted.glob(pattern))
+    own = (path for path in course.folder.glob("*") if path.is_file())
+    return [
+        *course.secret,
+        *solutions,
+        course.folder / ".grading" / "results.db",
+        *itertools.islice(own, 20),
+        *itertools.islice(handed_in, 20),
+    ]
 
 
 def _progress(total: int):
     from tqdm import tqdm
 
     return tqdm(total=total, desc="grading", unit="submission", disable=None)
-
-
-def _allows(task: Task) -> list[tuple[str, ...]]:
-    """The sets of modules that exercises of a task allow: each is a run of its own."""
-    return sorted({tuple(sorted(item.check.allow)) for item in task.items if item.check})
-
-
-def _items(task: Task, allow: tuple[str, ...]) -> list[Item]:
-    return [item for item in task.items if item.check and tuple(sorted(item.check.allow)) == allow]
-
-
-def _jobs(key: bytes, row_key: str, task: Task, row: Row) -> Iterator[Job]:
-    cells = tuple(row.submission.answers[answer.grade_id] for answer in task.answers if not answer.text)
-    for number, allow in enumerate(_allows(task)):
-        calls = [call for item in _items(task, allow) for call in _calls(key, row.student.id, item)[1]]
-        yield Job(f"{number} {row_key}", cells, tuple(calls), allow, tuple(row.submission.others))
-
-
-def _row_of(job_key: str) -> str:
-    return job_key.partition(" ")[2]
-
-
-def _calls(key: bytes, student: str, item: Item) -> tuple[int, tuple]:
-    """The seed of an exercise for a student, and the calls that it draws."""
-    seed = exercise_seed(key, student, item.check.id)
-    return seed, calls_for(item.check, seed, HIDDEN)
-
-
-def _scored(key: bytes, row_key: str, task: Task, row: Row, answered: Mapping[str, Answered]) -> tuple[dict, dict]:
-    """(the result as it is kept, the seeds it was drawn with)."""
-    scored, seeds, notes = {}, {}, []
-    for number, allow in enumerate(_allows(task)):
-        one = answered[f"{number} {row_key}"]
-        replies = list(one.replies)
-        if one.note and one.note not in notes:
-            notes.append(one.note)
-        for item in _items(task, allow):
-            seeds[item.check.id], calls = _calls(key, row.student.id, item)
-            mine, replies = replies[: len(calls)], replies[len(calls) :]
-            scored[item.column] = asdict(score(item.check, calls, mine))
-    return json.loads(json.dumps({"scored": scored, "notes": notes})), seeds
 
 
 # ----------------------------------------------------------------------------------------------------- the hand-over

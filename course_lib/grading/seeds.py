@@ -14,18 +14,20 @@ from pathlib import Path
 KEY_BYTES = 32
 
 
-def exercise_seed(key: bytes, student: str, exercise: str) -> int:
-    """A whole number below 2⁶⁴, the same on every platform; every character of both names counts.
+def exercise_seed(key: bytes, student: str, exercise: str, content: str) -> int:
+    """A whole number below 2⁶⁴, the same on every platform; every character of the names and of `content` counts.
 
-    Raises `ValueError` for a key of another length than `new_key` makes, or an empty name.
+    content  a digest of what was handed in: the same file meets the same inputs again, another one meets new ones.
+
+    Raises `ValueError` for a key of another length than `new_key` makes, or an empty text.
     """
     if not isinstance(key, bytes) or len(key) != KEY_BYTES:
         raise ValueError(f"key must be {KEY_BYTES} bytes, as new_key() makes them and read_key(path) reads them")
-    for name, value in (("student", student), ("exercise", exercise)):
+    for name, value in (("student", student), ("exercise", exercise), ("content", content)):
         if not isinstance(value, str) or not value:
             raise ValueError(f"{name} must be a text that is not empty, not {value!r}")
-    names = [name.encode("utf-8", "surrogatepass") for name in (student, exercise)]
-    message = b"".join(len(name).to_bytes(4, "big") + name for name in names)
+    texts = [text.encode("utf-8", "surrogatepass") for text in (student, exercise, content)]
+    message = b"".join(len(text).to_bytes(4, "big") + text for text in texts)
     return int.from_bytes(hmac.new(key, message, hashlib.sha256).digest()[:8], "big")
 
 

@@ -37,13 +37,16 @@ def counted(owner, name):
 
 
 class Here:
+    def __init__(self, secret):
+        pass
+
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         pass
 
-    def run(self, jobs):
+    def run(self, jobs, side_by_side):
         for job in jobs:
             names = {}
             for source in (*job.others[:1], *job.cells):

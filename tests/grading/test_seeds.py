@@ -13,23 +13,24 @@ from course_lib.grading.seeds import exercise_seed, new_key, read_key, write_key
 KEY = bytes(range(32))
 
 
-def test_the_seed_is_an_hmac_of_both_names():
-    message = b"\x00\x00\x00\x03ada\x00\x00\x00\x09q05.ridge"
+def test_the_seed_is_an_hmac_of_the_names_and_the_content():
+    message = b"\x00\x00\x00\x03ada\x00\x00\x00\x09q05.ridge\x00\x00\x00\x01c"
     expected = hmac.digest(KEY, message, hashlib.sha256)[:8]
-    assert exercise_seed(KEY, "ada", "q05.ridge") == int.from_bytes(expected, "big")
+    assert exercise_seed(KEY, "ada", "q05.ridge", "c") == int.from_bytes(expected, "big")
 
 
 def test_the_seed_is_the_same_in_another_process_with_another_hash_seed():
-    code = f"from course_lib.grading.seeds import exercise_seed as s; print(s({KEY!r}, 'Zoë 张', 'q05.ridge'))"
+    code = f"from course_lib.grading.seeds import exercise_seed as s; print(s({KEY!r}, 'Zoë 张', 'q05.ridge', 'c'))"
     environment = os.environ | {"PYTHONHASHSEED": "17", "LC_ALL": "C"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    assert int(done.stdout) == exercise_seed(KEY, "Zoë 张", "q05.ridge")
+    assert int(done.stdout) == exercise_seed(KEY, "Zoë 张", "q05.ridge", "c")
 
 
 def test_names_keys_and_their_border_count():
     seeds = {
-        exercise_seed(key, student, exercise)
+        exercise_seed(key, student, exercise, content)
         for key in (KEY, KEY[::-1])
+        for content in ("c", "cc")
         for student, exercise in (
             ("ab", "c"),
             ("a", "bc"),
@@ -40,11 +41,20 @@ def test_names_keys_and_their_border_count():
             ("e\u0301", "c"),
         )
     }
-    assert len(seeds) == 14
+    assert len(seeds) == 28
     assert all(0 <= seed < 2**64 for seed in seeds)
 
 
-@pytest.mark.parametrize("arguments", [(b"short", "a", "b"), ("0" * 32, "a", "b"), (KEY, "", "b"), (KEY, "a", None)])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (b"short", "a", "b", "c"),
+        ("0" * 32, "a", "b", "c"),
+        (KEY, "", "b", "c"),
+        (KEY, "a", None, "c"),
+        (KEY, "a", "b", ""),
+    ],
+)
 def test_what_is_no_key_or_no_name_is_refused(arguments):
     with pytest.raises(ValueError, match=r"key must be 32 bytes|must be a text that is not empty"):
         exercise_seed(*arguments)

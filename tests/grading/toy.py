@@ -5,6 +5,8 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from course_lib.grading.intake.intake import submission
+from course_lib.grading.intake.task import Task
 from tools.build import derived
 
 UNIT = "q98_toy"
@@ -174,6 +176,10 @@ class HandedIn:
         path = self.submitted / student / UNIT / f"{UNIT}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
+
+    def digest(self, student: str) -> str:
+        """Of what was handed in, with which the hidden inputs are drawn."""
+        return submission(self.submitted, student, student, Task.load(self.root, UNIT)).digest
 
     def submit(self, student: str, answers: Mapping[str, str] = RIGHT, edit: Callable | None = None) -> Path:
         path = self.path(student)

@@ -5,11 +5,12 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from course_lib.grading.intake.task import Answer, Task, checked, nbgrader_of, source_of
 from course_lib.grading.sentences import say
+from course_lib.teaching.checks.check_texts import said_right
 
 LARGEST = 64_000_000
 """Bytes of a notebook file."""
@@ -17,6 +18,7 @@ LARGEST = 64_000_000
 LONGEST = 200_000
 """Characters of an answer, and of all other code cells together."""
 
+MOST_CELLS = 5_000
 
 MOST_CONTAINERS = 1_000_000
 """Lists and dictionaries in a file: each costs twenty times its two characters in memory."""
@@ -41,7 +43,10 @@ def read_cells(path: Path) -> tuple[list[dict], list[str]]:
 
     Raises `Unreadable` with the reason. The format number is not believed: a list of cells is one.
     """
-    text, notes = _text(_content(path))
+    content, linked = _content(path)
+    text, notes = _text(content)
+    if linked:
+        notes.append(say("notes", "linked"))
     if text.count("{") + text.count("[") > MOST_CONTAINERS:
         raise Unreadable(say("unreadable", "nested"))
     try:
@@ -58,7 +63,10 @@ def read_cells(path: Path) -> tuple[list[dict], list[str]]:
         raise Unreadable(say("unreadable", "cells"))
     if notebook.get("nbformat") != 4:
         notes.append(say("notes", "format", format=clean(str(notebook.get("nbformat"))[:20])))
-    return [cell for cells in lists if isinstance(cells, list) for cell in cells if isinstance(cell, dict)], notes
+    cells = [cell for cells in lists if isinstance(cells, list) for cell in cells if isinstance(cell, dict)]
+    if len(cells) > MOST_CELLS:
+        raise Unreadable(say("unreadable", "many", limit=MOST_CELLS))
+    return cells, notes
 
 
 def _whole(digits: str) -> int:
@@ -66,20 +74,22 @@ def _whole(digits: str) -> int:
     return int(digits) if len(digits) < 20 else 0
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path) -> tuple[bytes, bool]:
+    """What a file holds, and whether it has another name elsewhere."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         raise Unreadable(say("unreadable", "open", error=error.strerror)) from None
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise Unreadable(say("unreadable", "special"))
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise Unreadable(say("unreadable", "large", limit=LARGEST // 1_000_000))
     if not content.strip(b"\0 \r\n\t"):
         raise Unreadable(say("unreadable", "empty"))
-    return content
+    return content, status.st_nlink > 1
 
 
 def _text(content: bytes) -> tuple[str, list[str]]:
@@ -100,8 +110,11 @@ def _text(content: bytes) -> tuple[str, list[str]]:
 class Found:
     """Source by grade_id of every answer cell (the stub where there is none), the other code cells, notes.
 
-    any   whether at least one answer cell was found.
-    done  how many answers differ from the stub.
+    any    whether at least one answer cell was found.
+    done   how many answers differ from the stub.
+    code   all code cells as they stand; none where they are the released ones with these answers.
+    until  name that is checked -> how many of `code` stand above its first check.
+    right  ids of the checks whose stored output says that all was right.
     """
 
     answers: Mapping[str, str]
@@ -109,6 +122,9 @@ class Found:
     notes: Sequence[str]
     any: bool
     done: int
+    code: Sequence[str] = ()
+    until: Mapping[str, int] = field(default_factory=dict)
+    right: frozenset[str] = frozenset()
 
 
 def match(task: Task, cells: Sequence[Mapping]) -> Found:
@@ -122,7 +138,7 @@ def match(task: Task, cells: Sequence[Mapping]) -> Found:
 
 class _Match:
     def __init__(self, task: Task, cells: Sequence[Mapping]):
-        self.task = task
+        self.task, self.cells = task, cells
         self.sources = [clean(source_of(cell)) for cell in cells]
         self.code = [cell.get("cell_type") == "code" for cell in cells]
         known = [nbgrader_of(cell).get("grade_id") for cell in task.notebook["cells"]]
@@ -145,7 +161,29 @@ class _Match:
             notes=self.notes,
             any=any(index is not None for index in chosen.values()),
             done=sum(_bare(answers[id]) != _bare(stubs[id]) for id in answers),
+            **self._as_they_stand(answers),
+            right=frozenset(
+                found[0]
+                for cell, found in zip(self.cells, self.checks, strict=True)
+                if found and any(said_right(text) for text in _shown(cell))
+            ),
         )
+
+    def _as_they_stand(self, answers: Mapping[str, str]) -> dict:
+        """The fields `code` and `until` of `Found`."""
+        code, until = [], {}
+        for source, is_code, check in zip(self.sources, self.code, self.checks, strict=True):
+            if check:
+                until.setdefault(check[1], len(code))
+            elif is_code and source.strip():
+                code.append(source)
+        released = [
+            answers.get(nbgrader_of(cell).get("grade_id"), source_of(cell))
+            for cell in self.task.notebook["cells"]
+            if cell["cell_type"] == "code" and not checked(source_of(cell))
+        ]
+        same = list(map(_bare, code)) == [bare for source in released if (bare := _bare(source))]
+        return {} if same or sum(map(len, code)) > 2 * LONGEST else {"code": code, "until": until}
 
     def _choose(self, answer: Answer) -> int | None:
         """The index of the cell that answers, or None."""
@@ -229,6 +267,15 @@ def _cell_ids(cell: Mapping) -> set[str]:
     metadata = cell.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     return {id for id in (cell.get("id"), metadata.get("cid"), metadata.get("id")) if isinstance(id, str) and id}
+
+
+def _shown(cell: Mapping) -> Iterator[str]:
+    """The texts of a cell's stored outputs; a text may be any that the student likes."""
+    outputs = cell.get("outputs")
+    for output in outputs if isinstance(outputs, list) else ():
+        data = output.get("data") if isinstance(output, dict) else None
+        text = data.get("text/plain") if isinstance(data, dict) else None
+        yield source_of({"source": text})
 
 
 def _bare(source: str) -> str:

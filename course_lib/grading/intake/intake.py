@@ -5,15 +5,18 @@ notebook's structure nothing is used but the text of its cells. The grader's not
 answers put in (`Task.rebuilt`). What cannot be read is `Held` for a person, with the reason; it never stops a batch.
 """
 
+import hashlib
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_lib.grading.intake.cells import Found, Unreadable, clean, match, read_cells
+from course_lib.grading.intake.cells import Found, Unreadable, match, read_cells
 from course_lib.grading.intake.roster import Student, same_name
 from course_lib.grading.intake.task import Task
 from course_lib.grading.sentences import say
+from course_lib.teaching.checks.check_form import Check
 
 MOST_FILES = 2_000
 DEEPEST = 6
@@ -23,16 +26,41 @@ MOST_NOTEBOOKS = 10
 
 @dataclass(frozen=True)
 class Submission:
-    """A student's answers to a unit: source by grade_id, their other code cells, and what had to be repaired."""
+    """A student's answers to a unit, their code cells, and what had to be repaired (`Found`)."""
 
     student: str
-    answers: Mapping[str, str]
-    others: Sequence[str]
+    found: Found
     notes: Sequence[str] = ()
+
+    @property
+    def answers(self) -> Mapping[str, str]:
+        return self.found.answers
+
+    @property
+    def others(self) -> Sequence[str]:
+        return self.found.others
+
+    @property
+    def digest(self) -> str:
+        """Of all that a result depends on."""
+        content = [self.student, dict(self.found.answers), self.found.others, self.found.code, dict(self.found.until)]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def whole(self, check: Check) -> tuple[str, ...]:
+        """The code cells above a check, as they stand; none where they are the released ones with the answers."""
+        return tuple(self.found.code[: self.found.until.get(check.name)])
+
+
+NOTHING = {"no_folder", "nothing"}
+"""Reasons that ask for nobody's eyes: nothing was handed in."""
 
 
 class Held(Exception):  # noqa: N818 (nothing is wrong with the grader)
-    """A submission that waits for a person; its text is the reason."""
+    """A submission that cannot be graded as it is: the key of the sentence that says why, and its values."""
+
+    def __init__(self, kind: str, **values):
+        super().__init__(say("held", kind, **values))
+        self.kind, self.values = kind, values
 
 
 def folders(submitted: Path, roster: Sequence[Student]) -> tuple[dict[str, str], list[str]]:
@@ -49,22 +77,26 @@ def folders(submitted: Path, roster: Sequence[Student]) -> tuple[dict[str, str],
 def submission(submitted: Path, folder: str | None, student: str, task: Task) -> Submission:
     """What `student` handed in for a unit. Raises `Held` with the reason where that cannot be said."""
     if folder is None:
-        raise Held(say("held", "no_folder", folder=student))
+        raise Held("no_folder", folder=student)
     place, shown = submitted / folder, _shown(folder)
     if place.is_symlink() or not place.is_dir():
-        raise Held(say("held", "folder_link", folder=shown))
+        raise Held("folder_link", folder=shown)
     try:
         found, notes = _notebook(place, shown, task)
     except OSError as error:
-        raise Held(say("held", "folder_unreadable", folder=shown, error=error.strerror)) from None
+        raise Held("folder_unreadable", folder=shown, error=error.strerror) from None
     if folder != student:
         notes = [say("notes", "folder", folder=shown, student=student), *notes]
-    return Submission(student, found.answers, found.others, (*notes, *found.notes))
+    return Submission(student, found, (*notes, *found.notes))
+
+
+def is_notebook(name: str) -> bool:
+    return name.lower().endswith((".ipynb", ".ipynb.json", ".ipynb.txt"))
 
 
 def _shown(name: str) -> str:
-    """The name of a file or folder as one line."""
-    return " ".join(clean(name).split())
+    """The name of a file or folder as one line, of signs that are seen and stay in their order."""
+    return " ".join("".join(sign if sign.isprintable() else "\ufffd" for sign in name).split())
 
 
 def _notebook(place: Path, folder: str, task: Task) -> tuple[Found, list[str]]:
@@ -93,19 +125,19 @@ def _notebook(place: Path, folder: str, task: Task) -> tuple[Found, list[str]]:
         if others := [_shown(other) for _, other, _ in candidates if other != name]:
             notes = [*notes, say("notes", "others", count=len(others), names=", ".join(others))]
         return found, notes
-    raise Held(_why_nothing(task, folder, files, links, reasons))
+    raise _why_nothing(task, folder, files, links, reasons)
 
 
-def _why_nothing(task: Task, folder: str, files: Sequence[str], links: Sequence[str], reasons: Sequence) -> str:
+def _why_nothing(task: Task, folder: str, files: Sequence[str], links: Sequence[str], reasons: Sequence) -> Held:
     """Why a folder holds no answers: a file that cannot be read, only links, other notebooks, or nothing at all."""
     for name, why in reasons:
         if task.unit in name or len(files) == 1:
-            return say("held", "unreadable", name=name, why=why)
+            return Held("unreadable", name=name, why=why)
     if any(task.unit in name for name in files):
-        return say("held", "no_answer", name=_shown(files[0]))
+        return Held("no_answer", name=_shown(files[0]))
     if links:
-        return say("held", "links", folder=folder, names=", ".join(map(_shown, links[:5])))
-    return say("held", "nothing", folder=folder)
+        return Held("links", folder=folder, names=", ".join(map(_shown, links[:5])))
+    return Held("nothing", folder=folder)
 
 
 def _files(place: Path, folder: str) -> tuple[list[str], list[str]]:
@@ -118,13 +150,13 @@ def _files(place: Path, folder: str) -> tuple[list[str], list[str]]:
             for entry in entries:
                 left -= 1
                 if left < 0:
-                    raise Held(say("held", "many", folder=folder, limit=MOST_FILES))
+                    raise Held("many", folder=folder, limit=MOST_FILES)
                 name = f"{below}{entry.name}"
                 if entry.is_symlink():
                     links.append(name)
                 elif entry.is_dir(follow_symlinks=False):
                     if depth < DEEPEST and entry.name != ".ipynb_checkpoints":
                         waiting.append((f"{name}/", depth + 1))
-                elif entry.name.lower().endswith((".ipynb", ".ipynb.json", ".ipynb.txt")):
+                elif is_notebook(entry.name):
                     files.append(name)
     return files, sorted(links)

@@ -150,6 +150,11 @@ def _cells(notebook: Mapping, checks: Mapping[str, Check], path: Path) -> tuple[
             if found and found[0] not in checks:
                 raise ValueError(f"{path}: the check {found[0]!r} of cell {meta['grade_id']!r} is not in checks.py")
             check = checks[found[0]] if found else None
+            if check and check.points != meta["points"]:
+                raise ValueError(
+                    f"{path} gives {meta['points']:g} points for {check.id!r} where checks.py says {check.points:g}: "
+                    "build the unit again"
+                )
             own = [one.grade_id for one in answers if check is None or check.name in one.names]
             if not own:
                 raise ValueError(f"{path}: no answer cell above {meta['grade_id']!r} defines what it checks")

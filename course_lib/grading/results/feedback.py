@@ -20,7 +20,9 @@ def explained(item: Item, scored: Mapping) -> list[str]:
     wrong = [name for name, earned in groups.items() if not earned and name]
     if right and wrong:
         lines.append(say("feedback", "partial", right="; ".join(right), wrong="; ".join(wrong)))
-    if scored["failing"]:
+    if scored["whole"]:
+        lines.append(say("feedback", "whole"))
+    elif scored["failing"]:
         lines.append(scored["failing"])
     elif outcome in ("wrong", "partial"):
         hidden = "wrong_hidden_groups" if wrong else "wrong_hidden"

@@ -28,12 +28,48 @@ def write(folder: Path, task: Task, rows: Sequence, entries: Entries, strangers:
         page = student_page(task, row, entries.get(row.student.id, {}))
         atomic.replace(folder / "feedback" / f"{row.student.id}.html", page, alone=True)
     atomic.replace(folder / "teacher.html", teacher_page(task, rows, entries, strangers), alone=True)
-    held = [row for row in rows if row.held]
     waiting = sum(_waiting(task, row, entries) > 0 for row in rows)
-    values = {"unit": task.unit, "graded": len(rows) - len(held), "held": len(held), "waiting": waiting}
-    lines = [say("report", "summary", folder=folder, **values)]
-    lines += [say("report", "held", student=row.student.id, reason=row.reason) for row in held]
+    lines = [say("report", "summary", unit=task.unit, folder=folder, waiting=waiting, **_counts(rows))]
+    lines += _held(rows)
+    if nothing := ", ".join(row.student.id for row in rows if row.nothing):
+        lines.append(say("report", "nothing", students=nothing))
+    if suspicious := len(_suspicious(task, rows)):
+        lines.append(say("report", "suspicious", count=suspicious))
     return lines + ([say("report", "strangers", names=", ".join(strangers))] if strangers else [])
+
+
+def _counts(rows: Sequence) -> dict[str, int]:
+    held, nothing = sum(row.held for row in rows), sum(row.nothing for row in rows)
+    return {"graded": len(rows) - held, "held": held - nothing, "nothing": nothing}
+
+
+def _held(rows: Sequence) -> list[str]:
+    """A line for each reason why submissions wait for a person."""
+    by_kind: dict[str, list] = {}
+    for row in rows:
+        if row.held and not row.nothing:
+            by_kind.setdefault(row.kind, []).append(row)
+    lines = []
+    for alike in by_kind.values():
+        first, last = alike[0].student.id, alike[-1].student.id
+        values = {"student": first, "reason": alike[0].reason, "count": len(alike), "first": first, "last": last}
+        lines.append(say("report", "held" if len(alike) == 1 else "held_alike", **values))
+    return lines
+
+
+def _suspicious(task: Task, rows: Sequence) -> list[tuple]:
+    """(student, exercise, points, what it was) of each answer that the student saw called right, and that is not."""
+    found = []
+    for row in rows:
+        if row.held:
+            continue
+        for item in task.items:
+            if item.check and item.check.id in row.submission.found.right:
+                scored = row.result["scored"][item.column]
+                if scored["outcome"] != "right":
+                    points = say("report", "points", points=_number(scored["points"]), max=_number(item.points))
+                    found.append((row.student.id, item.title, points, say("outcomes", scored["outcome"])))
+    return found
 
 
 def points(task: Task, item: Item, row, entries: Entries) -> float | None:
@@ -69,9 +105,14 @@ def table(task: Task, rows: Sequence, entries: Entries) -> str:
             _number(task.points),
         ]
         names = [student.id, student.last_name or "", student.first_name or ""]
-        status = ["held", row.reason] if row.held else ["graded", ""]
-        writer.writerow([*names, *status, *map(_number, found), *last])
+        status = ["nothing" if row.nothing else "held" if row.held else "graded", row.reason]
+        writer.writerow([*map(_plain, [*names, *status]), *map(_number, found), *last])
     return text.getvalue()
+
+
+def _plain(text: str) -> str:
+    """A text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def _waiting(task: Task, row, entries: Entries) -> int:
@@ -97,7 +138,7 @@ def student_page(task: Task, row, entries: Mapping[str, Entry]) -> str:
     """The feedback for one student."""
     title = say("report", "student_title", unit=task.unit)
     if row.held:
-        return _page(title, as_html([say("report", "student_held")]))
+        return _page(title, as_html([say("report", "student_nothing" if row.nothing else "student_held")]))
     by_student = {row.student.id: entries}
     found = [points(task, item, row, by_student) for item in task.items]
     total = {"total": _number(sum(each or 0 for each in found)), "max": _number(task.points)}
@@ -122,20 +163,34 @@ def student_page(task: Task, row, entries: Mapping[str, Entry]) -> str:
 def teacher_page(task: Task, rows: Sequence, entries: Entries, strangers: Sequence[str]) -> str:
     """Points by exercise, the commonest wrong answers, who is held, what intake repaired."""
     graded = [row for row in rows if not row.held]
-    values = {"graded": len(graded), "held": len(rows) - len(graded)}
-    body = as_html([say("report", "teacher_counts", **values)])
+    body = as_html([say("report", "teacher_counts", **_counts(rows))])
+    if suspicious := _suspicious(task, rows):
+        body += f"<h2>{say('report', 'suspicious_title')}</h2>{as_html([say('report', 'suspicious_read')])}"
+        body += _table(say.all("report", "suspicious_head"), suspicious)
     body += _table(say.all("report", "by_exercise"), [_exercise(task, item, graded, entries) for item in task.items])
     for item in task.items:
         if item.check and (counts := _wrong_answers(item, graded)):
             body += f"<h2>{html.escape(item.title)}</h2>{_table(say.all('report', 'wrong_answers'), counts)}"
     for title, found in (
-        ("held_title", [(row.student.id, row.reason) for row in rows if row.held]),
+        ("held_title", [(row.student.id, row.reason) for row in rows if row.held and not row.nothing]),
+        ("nothing_title", [(row.student.id, row.reason) for row in rows if row.nothing]),
+        ("alone_title", _alone(task, graded)),
         ("strangers_title", [(name,) for name in strangers]),
         ("notes_title", [(row.student.id, note) for row in rows for note in row.notes]),
     ):
         if found:
             body += f"<h2>{say('report', title)}</h2>{_table((), found)}"
     return _page(say("report", "teacher_title", unit=task.unit), body)
+
+
+def _alone(task: Task, rows: Sequence) -> list[tuple]:
+    """(student, exercise, points) of what ran again alone."""
+    titles = {item.column: item.title for item in task.items}
+    return [
+        (row.student.id, titles[column], _number(row.result["scored"][column]["points"]))
+        for row in rows
+        for column in row.result["alone"]
+    ]
 
 
 def _exercise(task: Task, item: Item, graded: Sequence, entries: Entries) -> tuple:

@@ -31,6 +31,7 @@ class Scored:
     failing    the first public input that was not answered rightly, and what came of it, in words; None if all were.
     outcome    "right"; "partial" (some groups); otherwise what the first failing call came to: "wrong", "form" (not the
                kind of value asked for), "stub" (not done), or an outcome of `Reply` other than "value".
+    whole      whether it was earned by a later try (`tries`), of which nothing but the points is told.
     """
 
     points: float
@@ -39,6 +40,7 @@ class Scored:
     diagnosis: tuple[str, str] | None
     failing: str | None
     outcome: str
+    whole: bool = False
 
 
 def calls_for(check: Check, seed: int, draws: int) -> tuple[Call, ...]:

@@ -6,7 +6,8 @@ One thread for each zygote; each holds one conversation (`conversation`) at a ti
 import os
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from course_lib.grading.sandbox.conversation import Answered, Call, Conversation, Job, Reply
 from course_lib.grading.sandbox.sandbox import Limits, Sandbox, SandboxFault, SandboxMissing
@@ -20,15 +21,23 @@ class Engine:
 
     workers  zygotes that work side by side (default: one for each processor that this process may use).
     unsafe   no sandbox at all: for one's own work only. Never for what others hand in.
+    secret   files of this machine that the self-test must not find in the sandbox.
 
     Entering it raises `SandboxMissing` where students' code cannot be confined, or the self-test fails.
     """
 
-    def __init__(self, *, limits: Limits | None = None, workers: int | None = None, unsafe: bool = False):
+    def __init__(
+        self,
+        *,
+        limits: Limits | None = None,
+        workers: int | None = None,
+        unsafe: bool = False,
+        secret: Sequence[Path] = (),
+    ):
         if workers is not None and workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers!r}")
         self.limits = limits or Limits()
-        self._unsafe = unsafe
+        self._unsafe, self._secret = unsafe, secret
         self._workers = workers or len(os.sched_getaffinity(0))
         self._todo: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[Answered | BaseException | None] = queue.SimpleQueue()
@@ -47,7 +56,7 @@ class Engine:
                 if isinstance(problem := self._done.get(), BaseException):
                     raise problem
             if not self._unsafe:
-                self_test(self.sandboxes, self.limits)
+                self_test(self.sandboxes, self.limits, self._secret)
         except BaseException:
             self.close()
             raise
@@ -56,16 +65,17 @@ class Engine:
     def __exit__(self, *_) -> None:
         self.close()
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[Answered]:
-        """Each job's replies, in the order in which they are ready. Takes jobs as they are needed, two for each worker
-        ahead. Leaving the iteration early closes the engine.
+    def run(self, jobs: Iterable[Job], side_by_side: int | None = None) -> Iterator[Answered]:
+        """Each job's replies, in the order in which they are ready. Takes jobs as they are needed: two for each worker
+        ahead, or as many as run `side_by_side`. An iterator that had none is asked again after each answer. Leaving the
+        iteration early closes the engine.
         """
         if self._closing.is_set() or not self._threads:
             raise RuntimeError("the engine is not running: use it inside its `with` block, and finish each run")
-        jobs, open_jobs = iter(jobs), 0
+        jobs, open_jobs, most = iter(jobs), 0, side_by_side or 2 * self._workers
         try:
             while True:
-                while open_jobs < 2 * self._workers and (job := next(jobs, None)) is not None:
+                while open_jobs < most and (job := next(jobs, None)) is not None:
                     self._todo.put(job)
                     open_jobs += 1
                 if not open_jobs:

@@ -33,6 +33,8 @@ STAGES = ("/media", "/mnt", "/srv")
 
 HOME, LIBRARY, ENGINE = "/scratch", "/library", "/engine"
 MODULES = ("zygote.py", "wire.py", "slicing.py", "seccomp.py")
+SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "local/bin", "local/lib", "share/fonts", "share/zoneinfo")
+"""Of /usr, what programs are made of."""
 DEVICES = ("null", "full", "random", "urandom")  # not zero: mapped, it is memory that no limit counts
 READY = 60.0
 """Seconds within which a zygote must have imported torch, and must say of a child how it ended: the memory of one that
@@ -243,7 +245,9 @@ def _bubblewrap(sources: dict[str, str], settings: dict) -> list[str]:
     command += ["--cap-add", "CAP_SYS_ADMIN"]  # in its own namespace, for the jobs' mounts; each job gives it up
     for name, value in _environment(unsafe=False).items():
         command += ["--setenv", name, value]
-    command += ["--ro-bind", "/usr", "/usr", "--proc", "/proc"]
+    for part in SYSTEM:
+        command += ["--ro-bind-try", f"/usr/{part}", f"/usr/{part}"]
+    command += ["--proc", "/proc"]
     for place in ("/bin", "/sbin", "/lib", "/lib64"):
         if os.path.islink(place):
             command += ["--symlink", os.readlink(place), place]
@@ -266,10 +270,12 @@ def _bubblewrap(sources: dict[str, str], settings: dict) -> list[str]:
 
 
 def _python_folders() -> list[Path]:
-    """The folders of this Python: its own, that of the environment, those of its packages; none within another."""
-    found = {Path(sys.prefix), Path(sys.base_prefix), Path(os.path.realpath(sys.executable)).parent.parent}
-    found |= set(_packages())
-    found = {path for path in found if path.is_dir() and not _under(path, "/usr")}
+    """What this Python is made of: the programs and libraries of its prefixes, its packages; none within another. Not
+    the prefixes: a course may be kept below one.
+    """
+    prefixes = {Path(sys.prefix), Path(sys.base_prefix), Path(os.path.realpath(sys.executable)).parent.parent}
+    found = {prefix / part for prefix in prefixes for part in ("bin", "lib", "lib64", "pyvenv.cfg")} | set(_packages())
+    found = {path for path in found if path.exists() and not any(_under(path, f"/usr/{part}") for part in SYSTEM)}
     return sorted(path for path in found if not any(_under(path, other) for other in found - {path}))
 
 

@@ -65,13 +65,18 @@ def user():
 """
 
 
-def self_test(sandboxes: Sequence[Sandbox], limits: Limits) -> None:
+EXCHANGES = ("/usr/local/share/nbgrader/exchange", "/srv/nbgrader/exchange")
+"""Where nbgrader keeps what a class hands in, unless it is told otherwise."""
+
+
+def self_test(sandboxes: Sequence[Sandbox], limits: Limits, secret: Sequence[Path] = ()) -> None:
     """Try to break out of the first sandbox (the others are started alike). Raises `SandboxFault` naming what was not
-    held back. The limits of time are not tried: a machine may be busy.
+    held back: also a file of `secret` that can be seen there. The limits of time are not tried: a machine may be busy.
     """
     patient = replace(limits, call=60.0, function=60.0, cells=60.0, job=240.0)
     with tempfile.NamedTemporaryFile() as host_file:
         hidden = [host_file.name, str(COURSE), os.path.expanduser("~/.bashrc"), "/etc/passwd", "/etc/shadow", "/sys/fs"]
+        hidden += [*EXCHANGES, *map(str, secret)]
         kept = ["/", "/usr", "/engine", "/library", str(Path(os.__file__).parent), "/proc", "/etc"]
         calls = (
             Call("network", {"args": [2]}, public=True),  # AF_INET

@@ -79,7 +79,7 @@ def test_the_gradebook_has_what_the_csv_has(handed_in, three):
         assert {student.id: student.first_name for student in gradebook.students} == dict.fromkeys(three, "Ada")
         assert gradebook.find_assignment(UNIT).max_score == 11
         assert gradebook.find_submission(UNIT, "bob").score == 6
-    assert (three["zoe"]["status"], three["bob"]["total"]) == ("held", "6")
+    assert (three["zoe"]["status"], three["bob"]["total"]) == ("nothing", "6")
 
 
 def test_the_autograded_notebook_is_the_released_one_with_answers_and_what_the_checks_said(handed_in, three):

@@ -125,7 +125,7 @@ def test_every_honest_submission_gets_what_it_deserves():
     assert len(students) >= 500
     jobs, plans = [], {}
     for number, (name, check, cell, points, diagnosis) in enumerate(students):
-        calls = calls_for(check, exercise_seed(KEY, f"{number} {name}", check.id), DRAWS)
+        calls = calls_for(check, exercise_seed(KEY, f"{number} {name}", check.id, "content"), DRAWS)
         jobs.append(Job(str(number), (cell,), calls, tuple(check.allow), others[check.id]))
         plans[str(number)] = (f"{check.id}: {name}", check, calls, points, diagnosis)
     patient = Limits(call=30, function=60, cells=60, job=300)

@@ -96,6 +96,12 @@ def test_a_leak_in_it_stops_the_run(monkeypatch, engine, weak):
         pass
 
 
+def _bind(path: Path, place, like: Path | None = None) -> str:
+    """The shell's words for binding a folder, or a file, to a place that is made for it."""
+    make = f"mkdir -p {place}" if (like or path).is_dir() else f"mkdir -p {Path(place).parent}; touch {place}"
+    return f"{make}; mount --bind {path} {place}"
+
+
 def _open_to_all(folder: Path) -> None:
     """The sandbox of a root grader belongs to another user, who cannot enter pytest's folders."""
     for path in (folder, *folder.parents[:3]):
@@ -168,11 +174,11 @@ def test_an_ordinary_user_gets_the_same_sandbox(engine, tmp_path):
     # What lies under a home that only root can enter is laid open in a private view of the files.
     commands = ["set -e", "mount -t tmpfs -o mode=755 tmpfs /media"]
     folders = [*sandbox._python_folders(), ROOT]
-    commands += [f"mkdir /media/{n}; mount --bind {folder} /media/{n}" for n, folder in enumerate(folders)]
+    commands += [_bind(folder, f"/media/{n}") for n, folder in enumerate(folders)]
     homes = {Path(*folder.parts[:2]) for folder in folders if Path(*folder.parts[:2]).stat().st_mode & 0o005 != 0o005}
     commands += [f"mount -t tmpfs -o mode=755 tmpfs {home}" for home in homes]
     commands += [
-        f"mkdir -p {folder}; mount --bind /media/{n} {folder}"
+        _bind(Path(f"/media/{n}"), folder, like=folder)
         for n, folder in enumerate(folders)
         if folder.parents[-2] in homes
     ]
