@@ -78,7 +78,7 @@ def _tries(name: str, key: bytes, task: Task, submission: Submission) -> Generat
     best: dict[str, Scored] = {}
     notes, late, seeds = [], {}, {}
     items = [item for item in task.items if item.check]
-    cells = tuple(submission.answers[answer.grade_id] for answer in task.answers if not answer.text)
+    cells = tuple(dict.fromkeys(submission.answers[answer.grade_id] for answer in task.answers if not answer.text))
     for item in items:
         seeds[item.check.id] = exercise_seed(key, submission.student, item.check.id, submission.digest)
     for allow in sorted({tuple(sorted(item.check.allow)) for item in items}):

@@ -146,6 +146,7 @@ class _Match:
         self.cell_ids = [_cell_ids(cell) for cell in cells]
         self.checks = [checked(source) for source in self.sources]
         self.taken: set[int] = set()
+        self.own: set[int] = set()  # cells with the id of an answer; one cell without may answer several exercises
         self.notes: list[str] = []
         self.released = {_bare(source_of(cell)) for cell in task.notebook["cells"] if not nbgrader_of(cell)}
 
@@ -189,6 +190,7 @@ class _Match:
         """The index of the cell that answers, or None."""
         own = self._with_id(answer)
         self.taken |= set(own)
+        self.own |= set(own)
         done = [i for i in own if not self._is_stub(i, answer)]
         if len(done) > 1:
             self.notes.append(say("notes", "copies", grade_id=answer.grade_id, count=len(own)))
@@ -216,7 +218,7 @@ class _Match:
         done = [
             i
             for i, source in enumerate(self.sources)
-            if i not in self.taken and self.ids[i] is None and any(_defines(source, name) for name in answer.names)
+            if i not in self.own and self.ids[i] is None and any(_defines(source, name) for name in answer.names)
         ]
         return self._in_force([i for i in done if not self._is_stub(i, answer)] or done, answer) if done else None
 

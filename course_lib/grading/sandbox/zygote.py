@@ -216,6 +216,7 @@ def _confine(channel: int, filter: bytes | None, library: bool) -> None:
         if not library:
             _mount("tmpfs", SETTINGS["library"], NO_SUID | NO_DEVICES | READ_ONLY, "size=4k")
     os.chdir(SETTINGS["home"])
+    sys.path.insert(0, "")  # as in a notebook
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     for name, most in (SETTINGS["limits"] | {"AS": taken + SETTINGS["memory"]}).items():
         kind = getattr(resource, f"RLIMIT_{name}")
@@ -280,6 +281,7 @@ class Notebook:
         module = types.ModuleType("__main__")
         module.__builtins__ = __builtins__
         module.display = module.get_ipython = _Nothing()
+        module.input = lambda prompt="": ""  # nobody is there to type
         sys.modules["__main__"] = module
         random.seed(0)
         if "numpy" in sys.modules:

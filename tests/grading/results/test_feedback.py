@@ -71,7 +71,7 @@ def test_what_students_and_the_teacher_read(handed_in, grade, answers):
     assert "<td>1</td><td></td><td>an error</td>" in twice
     assert "<td>1</td><td></td><td>not done</td>" in twice
     assert "<td>1. The twice</td><td>2</td><td>0.80</td><td>4</td><td>0</td><td>6</td><td>0</td>" in teacher(handed_in)
-    assert "absent" in exercise(teacher(handed_in), "Held for a person")
+    assert "absent" in exercise(teacher(handed_in), "Nothing handed in")
     _nothing_secret(handed_in, grade, [*answers, "right"])
 
 

@@ -29,6 +29,17 @@ def ridge(peak, bandwidth):
             pass
     time.sleep(1000)
 """,
+    "memory under a name that says it is none": """
+import ctypes, os
+def ridge(peak, bandwidth):
+    ctypes.CDLL(None).prctl(15, b"\\rVmSwap: -99999", 0, 0, 0)  # PR_SET_NAME
+    for _ in range(8):
+        if os.fork() == 0:
+            ctypes.CDLL(None).prctl(15, b"\\rVmSwap: -99999", 0, 0, 0)
+            break
+    kept = [bytearray(b"x" * 10 ** 7) for _ in range(45)]
+    return peak / bandwidth if len(kept) == 45 else 1.0
+""",
     "memory in the cell": "kept = []\nwhile True: kept.append(bytearray(10 ** 6))",
     "memory that no process has": """
 import mmap

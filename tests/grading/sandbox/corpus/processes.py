@@ -205,6 +205,24 @@ sys.setprofile(trace)
 threading.settrace(trace)
 def ridge(peak, bandwidth): return 1.0
 """,
+    "a name that is no text": """
+import ctypes, time
+def ridge(peak, bandwidth):
+    ctypes.CDLL(None).prctl(15, b"\\xff\\xfe)(", 0, 0, 0)  # PR_SET_NAME
+    time.sleep(0.2)
+    return 1.0
+""",
+    "twenty-eight busy processes": """
+import os
+def ridge(peak, bandwidth):
+    for _ in range(28):
+        try:
+            if os.fork() == 0:
+                while True: pass
+        except OSError:
+            pass
+    while True: pass
+""",
     "raises its own limits": """
 import resource
 def ridge(peak, bandwidth):

@@ -100,11 +100,11 @@ for name in os.listdir("/engine"):
     found = found or ("hmac" in text or "reference" in text.replace("no reference", ""))
 """
     ),
-    "the library": "from course_lib.accounting import roofline\n" + _FOUND,
+    "the library": "from course_lib.accounting import roofline\nroofline.__file__\n" + _FOUND,
     "the library, the hook removed": "import sys\n"
-    "sys.meta_path[:] = [finder for finder in sys.meta_path if 'Refus' not in repr(finder)]\n"
+    "sys.meta_path[:] = [finder for finder in sys.meta_path if 'Stand' not in repr(finder)]\n"
     # An empty folder of that name may be importable, where the library is installed for development.
-    "sys.path += ['/library']\nfrom course_lib.accounting import roofline\n" + _FOUND,
+    "sys.path += ['/library']\nfrom course_lib.accounting import roofline\nroofline.__file__\n" + _FOUND,
     "the library as files": _LOOK.format(
         look="""
 import site, sys
@@ -117,7 +117,8 @@ for top in ("/library", *site.getsitepackages(), *sys.path):
     "the library by another name": "import importlib.util, sys\n"
     "spec = importlib.util.spec_from_file_location('c', '/library/course_lib/accounting/roofline.py')\n"
     "module = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(module)\n" + _FOUND,
-    "the grader": "import sys\nsys.path.append('/engine')\nfrom course_lib.grading.results import scoring\n" + _FOUND,
+    "the grader": "import sys\nsys.path.append('/engine')\nfrom course_lib.grading.results import scoring\nscoring.__file__\n"
+    + _FOUND,
     "the environment of others": _LOOK.format(
         look="""
 for number in os.listdir("/proc"):
