@@ -2,12 +2,14 @@
 
 import contextlib
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from course_lib.grading.sandbox.conversation import Call, Job, Reply, _reply_of, _Stop
-from course_lib.grading.sandbox.engine import Engine
+from course_lib.grading.sandbox.engine import Engine, Limits
 from course_lib.teaching.checks.check_values import Foreign, plain
 from tests.grading.sandbox.conftest import AREA, FIVE, RIDGE, alive, job, scores, start, tree
 
@@ -165,6 +167,60 @@ def b(x):
         [["a", 1], ["b", 3]],
         [["a", 1], ["b", 3], ["a", 2], ["b", 4]],
     ]
+
+
+def test_after_the_first_hidden_call_nothing_is_said(engine):
+    cell = """
+import os, time
+def now(): return time.time_ns()
+def f(x):
+    if x == 2: os._exit(3)
+    raise ValueError(f"it was {x}")
+raise ValueError(now())
+"""
+    calls = (call("now"), call("f", 1), call("f", 2, public=False), call("f", 3, public=False))
+    answered = one(engine, cell, calls=calls)
+    public, shown, died, hidden = answered.replies
+    assert shown == Reply("raised", error="ValueError: it was 1")
+    assert (died, hidden) == (Reply("died"), Reply("raised"))
+    (when,) = map(int, re.findall(r"\d{15,}", answered.note))
+    assert when < public.value, "the cell ran again after the hidden call, and what it said then is not there"
+    silent = one(engine, cell, calls=calls, silent=True)
+    assert silent.note == ""
+    assert silent.replies[1] == Reply("raised")
+
+
+def test_a_neighbour_takes_nobodys_time():
+    """Twenty-eight busy processes of another student: what waits for a processor has not used it."""
+    busy = """
+import os
+def f():
+    for _ in range(28):
+        if os.fork() == 0:
+            while True: pass
+    while True: pass
+"""
+    works = """
+import time
+def f(x):
+    end = time.process_time() + 0.35
+    while time.process_time() < end: pass
+    return x
+"""
+    limits = Limits(call=3.0, function=10.0)
+    with contextlib.closing(start(limits=limits, workers=2)) as engine:
+        jobs = [Job("busy", (busy,), (call("f"),)), Job("works", (works,), tuple(call("f", x) for x in range(8)))]
+        replies = {answered.key: answered.replies for answered in engine.run(jobs)}
+    assert replies["busy"] == (Reply("late"),)
+    assert [reply.value for reply in replies["works"]] == [*range(8)]
+
+
+def test_one_late_call_ends_its_group(engine, monkeypatch):
+    monkeypatch.setattr(engine, "limits", replace(FIVE, call=1.0))
+    cell = "import time\nran = []\ndef f(x):\n    ran.append(x)\n    time.sleep(99 if x < 5 else 0)\n    return x"
+    calls = tuple(Call("f", {"args": [x]}, "small" if x < 5 else "large") for x in (1, 2, 6, 3, 7))
+    replies = one(engine, cell, calls=calls).replies
+    assert [reply.outcome for reply in replies] == ["late", "late", "value", "late", "value"]
 
 
 def test_a_fresh_child_knows_nothing_of_the_inputs_before(engine):

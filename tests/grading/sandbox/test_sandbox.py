@@ -96,6 +96,31 @@ def test_a_leak_in_it_stops_the_run(monkeypatch, engine, weak):
         pass
 
 
+def test_a_secret_file_that_can_be_seen_stops_the_run(engine, tmp_path, monkeypatch):
+    """A course that is kept among the packages of Python, and one that is not."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student\n")
+    with Engine(limits=SHORT, workers=1, secret=[roster]):
+        pass
+    packages = sandbox._packages()
+    monkeypatch.setattr(sandbox, "_packages", lambda: [*packages, tmp_path])
+    _open_to_all(tmp_path)
+    with pytest.raises(SandboxFault, match=r"can be seen in it: .*roster\.csv"):
+        Engine(limits=SHORT, workers=1, secret=[roster]).__enter__()
+
+
+def test_a_course_beside_python_is_not_seen(engine, tmp_path, monkeypatch):
+    """Of a prefix only the programs and the libraries are there, not what else lies in it."""
+    for part in ("lib", "submitted"):
+        (tmp_path / part).mkdir()
+    (tmp_path / "submitted" / "ada.ipynb").write_text("{}")
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
+    assert tmp_path / "lib" in sandbox._python_folders()
+    _open_to_all(tmp_path)
+    with Engine(limits=SHORT, workers=1, secret=[tmp_path / "submitted" / "ada.ipynb"]):
+        pass
+
+
 def _bind(path: Path, place, like: Path | None = None) -> str:
     """The shell's words for binding a folder, or a file, to a place that is made for it."""
     make = f"mkdir -p {place}" if (like or path).is_dir() else f"mkdir -p {Path(place).parent}; touch {place}"

@@ -117,8 +117,8 @@ for top in ("/library", *site.getsitepackages(), *sys.path):
     "the library by another name": "import importlib.util, sys\n"
     "spec = importlib.util.spec_from_file_location('c', '/library/course_lib/accounting/roofline.py')\n"
     "module = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(module)\n" + _FOUND,
-    "the grader": "import sys\nsys.path.append('/engine')\nfrom course_lib.grading.results import scoring\nscoring.__file__\n"
-    + _FOUND,
+    "the grader": "import sys\nsys.path.append('/engine')\nfrom course_lib.grading.results import scoring\n"
+    "scoring.__file__\n" + _FOUND,
     "the environment of others": _LOOK.format(
         look="""
 for number in os.listdir("/proc"):
