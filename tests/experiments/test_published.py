@@ -178,6 +178,16 @@ def test_bits_of_files_that_mix_formats():
         assert stated == f"{mean:.{len(stated) - 2}f}".removesuffix("0")
 
 
+@pytest.mark.parametrize(
+    ("id", "share"), [("awq-mistral-64-vram", 18.41), ("awq-mistral-4k-vram", 23.48), ("awq-mistral-4k-b8-vram", 71.12)]
+)
+def test_the_printed_share_of_the_card_tells_the_unit(id, share):
+    """Hansen prints "4.35 GB (18.41%)": of an RTX 4090's 24 GiB, of which torch sees 23.65, that is so in GiB."""
+    figure = published.get(id)
+    assert figure.value / (share / 100) == pytest.approx(23.65 * 2**30, rel=2e-3)
+    assert figure.value / (share / 100) == pytest.approx(figure.hardware.memory_capacity, rel=0.02)
+
+
 # ---------------------------------------------------------------- the ledger
 
 
@@ -198,6 +208,14 @@ def test_a_figure_names_its_place_and_its_units(figure):
     assert not figure.device or figure.device in hardware.names()
     assert all(text == "" or text.endswith(".") for text in (figure.reason, figure.note))
     assert not figure.impossible or figure.reason
+
+
+@pytest.mark.parametrize(
+    "figure", [figure for figure in ALL if figure.predict.get("devices", 1) > 1], ids=lambda f: f.id
+)
+def test_conditions_tell_how_many_devices_are_predicted(figure):
+    numbers = re.findall(r"\d+", re.sub(r"(?<=\d),(?=\d)", "", figure.conditions))
+    assert str(figure.predict["devices"]) in numbers
 
 
 def test_existing_units_have_the_names_that_the_ledger_uses():
