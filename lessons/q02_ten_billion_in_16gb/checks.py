@@ -216,11 +216,13 @@ def _cards(billions, card_gb, passing_gb):
 
 
 def _draw_cards(rng):
-    """In half of the draws the state fills the cards to the last byte."""
+    """In half of the draws the state fills the cards to the last byte; else the last card is less than half full."""
     card_gb = rng.choice([16, 24, 32, 40, 48, 80, 96])
-    room = rng.choice([each for each in (2, 4, 6, 8, 10, 12, 14, 16, 20, 30, 60) if each < card_gb])
-    billions = room * rng.randrange(2, 12) if rng.random() < 0.5 else rng.randrange(7, 200)
-    return billions, card_gb, card_gb - room
+    room = rng.choice([each for each in (3, 5, 7, 9, 11, 13, 15, 22, 35, 60) if each < card_gb])
+    if rng.random() < 0.5:
+        return room * rng.randrange(2, 12), card_gb, card_gb - room
+    sparse = [billions for billions in range(7, 200) if 0 < 16 * billions % room < room / 2]
+    return rng.choice(sparse), card_gb, card_gb - room
 
 
 def _worst_instant(batch, one, two):
@@ -278,7 +280,6 @@ CHECKS = [
             "all grows": lambda batch, one, two: batch * one,
             "all of two grows": lambda batch, one, two: batch * two / 2,
             "one too many": lambda batch, one, two: one + batch * (two - one),
-            "two and more": lambda batch, one, two: two + (batch - 1) * (two - one),
             "growth alone": lambda batch, one, two: batch * (two - one),
         },
     ),
