@@ -244,6 +244,7 @@ CHECKS = [
         reference=_adapter,
         wrong={
             "adapter in 16 bits": lambda n_in, n_out, r, frozen: frozen + 2 * r * (n_in + n_out) / (n_in * n_out),
+            "twelve bytes": lambda n_in, n_out, r, frozen: frozen + 12 * r * (n_in + n_out) / (n_in * n_out),
             "adapter frozen too": lambda n_in, n_out, r, frozen: frozen * (1 + r * (n_in + n_out) / (n_in * n_out)),
             "state forgotten": lambda n_in, n_out, r, frozen: frozen + r * (n_in + n_out) / (n_in * n_out),
             "in all": lambda n_in, n_out, r, frozen: frozen * n_in * n_out + 16 * r * (n_in + n_out),
@@ -266,6 +267,7 @@ CHECKS = [
             "one more": lambda billions, card_gb, passing_gb: 16 * billions // (card_gb - passing_gb) + 1,
             "nothing passes": lambda billions, card_gb, passing_gb: ceil(16 * billions / card_gb),
             "passing divided": lambda billions, card_gb, passing_gb: ceil((16 * billions + passing_gb) / card_gb),
+            "twelve bytes": lambda billions, card_gb, passing_gb: ceil(12 * billions / (card_gb - passing_gb)),
             "weights alone": lambda billions, card_gb, passing_gb: ceil(2 * billions / (card_gb - passing_gb)),
         },
     ),
