@@ -165,9 +165,8 @@ def plot(result):
     """
     rows = [row for row in result.rows if row["point"]]
     peak = next((row["measured"] for row in result.rows if row["case"] == "peak"), None)
-    lowest, highest = min(row["measured"] for row in rows), max(row["measured"] for row in rows)
-    highest = highest if peak is None else max(highest, peak)
-    title = say("title", lowest=quantity(lowest, "B"), highest=quantity(highest, "B"))
+    highest = max([row["measured"] for row in rows] if peak is None else [peak])
+    title = say("title", highest=quantity(highest, "B"), last=quantity(rows[-1]["measured"], "B"))
 
     def paint(axes):
         told = [(row["point"], result.prediction[row["case"]]) for row in rows]
