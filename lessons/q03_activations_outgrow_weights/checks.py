@@ -150,6 +150,10 @@ def _batch_heads_from_width(capacity, params, layers, d, heads, seq, vocab):
     return _batch(capacity, params, layers, d, d // 64, seq, vocab)
 
 
+def _batch_not_squared(capacity, params, layers, d, heads, seq, vocab):
+    return max(0, (capacity - 16 * params) // (layers * (34 * seq * d + 5 * heads * seq) + 12 * seq * vocab))
+
+
 def _batch_more_state(*arguments):
     return _batch(*arguments, state=18)
 
@@ -200,6 +204,7 @@ _BATCH_WRONG = {
     "rounded up": _batch_rounded_up,
     "heads from the width": _batch_heads_from_width,
     "18 bytes of state": _batch_more_state,
+    "not squared": _batch_not_squared,
 }
 
 
@@ -321,7 +326,7 @@ def _kv_full_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths
 
 
 def _kv_rounded(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
-    held = sum((tokens + page // 2) // page * page for tokens in lengths)
+    held = sum(round(tokens / page) * page for tokens in lengths)
     return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=held)
 
 
