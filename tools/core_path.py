@@ -62,14 +62,6 @@ class Times:
     cells: tuple[int, ...]
 
 
-def recut(page: Page) -> bool:
-    """Whether a lesson has the form with a core path. The others type their minutes in the front matter and are held to
-    no limit. This function goes when the ninth lesson is re-cut: then `minutes` is no field of a front matter, and what
-    the map in `00_start_here` says of typed minutes goes with it.
-    """
-    return "minutes" not in page.course
-
-
 def sections(page: Page) -> tuple[Section, ...]:
     """The core path, and after it each deeper section."""
     core, deeper, current = [], [], None
@@ -144,7 +136,7 @@ def stated(cell: Cell) -> int | None:
 def times(lesson: Page, exercises: Page | None) -> Times:
     """The minutes of a unit: of the core to the nearest five, of a deeper section to whole ones, at least two."""
     core, *deeper = sections(lesson)
-    minutes = max(5, 5 * _nearest(counts(core.cells).minutes / 5)) if recut(lesson) else lesson.course["minutes"]
+    minutes = max(5, 5 * _nearest(counts(core.cells).minutes / 5))
     taken = [max(2, _nearest(counts(section.cells).minutes)) for section in deeper]
     own = {cell.line: each for section, each in zip(deeper, taken, strict=True) for cell in section.cells}
     total = sum(filter(None, map(stated, exercises.cells))) if exercises else 0

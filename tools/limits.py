@@ -12,7 +12,6 @@ from tools.core_path import (
     calls,
     heading,
     prose_lines,
-    recut,
     sections,
     words,
 )
@@ -30,10 +29,10 @@ Faults = Iterator[tuple[int, str]]
 def faults(page: Page, tables: Mapping[str, Mapping]) -> Faults:
     """Where a lesson breaks the form, as (line, message). tables: card id -> its table in cards.toml.
 
-    Deeper sections have a form in every lesson. The limits hold for lessons of the course's parts, once re-cut.
+    Deeper sections have a form in every lesson. The limits hold for lessons of the course's parts.
     """
     yield from _deeper_faults(page)
-    if recut(page) and PARTS.match(str(page.course.get("part"))):
+    if PARTS.match(str(page.course.get("part"))):
         core = sections(page)[0].cells
         code = [cell for cell in core if cell.is_code]
         shown = [(cell.line_of(call), id) for cell in code for call in calls(cell) if (id := _first(call, "card"))]

@@ -6,14 +6,13 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from course_lib.teaching.cards.card_texts import Card, CardError, names, parse_card
 from course_lib.teaching.cards.verdict import RULINGS
 from course_lib.teaching.checks.check import Check
 from tools import limits, mutants, prose, terms, turns
-from tools.core_path import calls, recut, stated
+from tools.core_path import calls, stated
 from tools.source import (
     EMPTY,
     NOTEBOOK_FILES,
@@ -94,7 +93,7 @@ def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], chec
             yield from ((problem.line, problem.message) for problem in error.problems)
             return
         yield from _front_matter_faults(page, path)
-        yield from _minutes_faults(page, path, root)
+        yield from _minutes_faults(page, path)
         yield from _part_faults(page, path, root)
         yield from _cell_faults(page)
         yield from prose.faults(page)
@@ -149,17 +148,11 @@ def _line_of_key(key: str, lines: Sequence[str]) -> int:
     return next((i for i, text in enumerate(lines, 1) if text.strip().startswith(f"{key}:")), 1)
 
 
-def _minutes_faults(page: Page, path: Path, root: Path) -> Faults:
-    """Typed minutes: a lesson that is not re-cut yet has them, and its exercises may."""
-    if recut(page):
-        return
-    typed, line = page.course["minutes"], _line_of_key("minutes", path.read_text(encoding="utf-8").splitlines())
-    if type(typed) is not int or typed <= 0:
-        yield line, f"front matter: course.minutes must be a whole number of minutes, not {typed!r}"
-    elif path.name == "exercises.md":
-        with suppress(OSError, SourceError):  # what is wrong with the lesson is said there
-            if recut(read_page(path.with_name("lesson.md"), root)):
-                yield line, "front matter: course.minutes goes; the minutes that the exercises state are added up"
+def _minutes_faults(page: Page, path: Path) -> Faults:
+    """Typed minutes: those of a lesson follow from what it holds, and its exercises state their own."""
+    if "minutes" in page.course:
+        line = _line_of_key("minutes", path.read_text(encoding="utf-8").splitlines())
+        yield line, "front matter: course.minutes goes; the build adds the minutes up"
 
 
 def _part_faults(page: Page, path: Path, root: Path) -> Faults:

@@ -244,13 +244,17 @@ def fits() -> tuple[str, ...]:
     return tuple(catalogue.read("communication.toml")["sweep"])
 
 
-@cache
 def fitted(name: str, without: int | None = None) -> Fit:
     """The Fit of the rows of a published sweep, such as "h200-8-nvls"; an unknown name is a ValueError.
 
     without: a size in bytes whose row is left out, so that it can be predicted.
     """
-    sweep = catalogue.read("communication.toml")["sweep"][units.choice(name, "name", fits())]
+    return _fitted(units.choice(name, "name", fits()), None if without is None else units.count(without, "without"))
+
+
+@cache
+def _fitted(name: str, without: int | None) -> Fit:
+    sweep = catalogue.read("communication.toml")["sweep"][name]
     n, link = sweep["ranks"], hardware.load(sweep["device"]).link(sweep["link"])
     points = [(size, size * 2 * (n - 1) / n / rate) for size, rate in sweep["bus_bandwidth"] if size != without]
     return fit(points, ranks=n, bandwidth=link, algorithm=sweep["algorithm"], source=sweep["source"])

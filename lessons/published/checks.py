@@ -84,6 +84,10 @@ def _bound():
     return published.get("xdai-8b-f16-l40s").prediction
 
 
+def _one_byte():
+    return 2 * _bound()
+
+
 def _by_flops():
     return 362.05e12 / (2 * 8_030_261_248)
 
@@ -153,6 +157,6 @@ CHECKS = [
         reference=_unseen,
         how_far=False,
         same=Close(rel=0.1),
-        wrong={"bound": _bound, "FLOPs": _by_flops},
+        wrong={"bound": _bound, "one byte": _one_byte, "FLOPs": _by_flops},
     ),
 ]

@@ -13,6 +13,15 @@ def every_16th() -> float:
     return lines_touched(LENGTH, 16, LINE["cpu"]) / lines_touched(LENGTH, 1, LINE["cpu"])
 
 
+def which_change() -> str:
+    """The change that makes a step of one token shortest; fetching and computing run side by side."""
+    device, weights = hardware.load("a100-40-sxm"), models.load("llama2-7b").parameters().total
+    fetching = precision.nbytes(weights, "bf16") / device.memory_bandwidth
+    computing = 2 * weights / device.peak("bf16")
+    chip, halved = max(fetching, computing / 2), max(fetching / 2, computing)
+    return "alike" if chip == halved else "chip" if chip < halved else "bytes"
+
+
 def weights_on_disk(
     model: str, params: str, link: str, rate: str, one_byte: str, four_bytes: str, a100: str, bits: str
 ) -> float:

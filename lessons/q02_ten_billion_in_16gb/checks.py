@@ -1,5 +1,7 @@
 """Checks of the exercises of Q2: what is asked, how inputs are drawn, the reference, and the wrong answers that people give."""
 
+from math import ceil
+
 from course_lib.teaching.checks.check import Check, Close
 
 # ---- q02.bytes-per-parameter ---------------------------------------------------------------------
@@ -197,7 +199,92 @@ def _draw_plan(rng):
     return rng.randrange(1, 80) * 1_000_000_000, rng.choice([4, 8, 16])
 
 
+# ---- the lesson's own: one line each --------------------------------------------------------------
+
+
+def _adapter(n_in, n_out, r, frozen):
+    return frozen + 16 * r * (n_in + n_out) / (n_in * n_out)
+
+
+def _draw_adapter(rng):
+    n_in, n_out = rng.sample([512, 768, 1024, 2048, 4096, 5120, 8192, 14336], 2)
+    return n_in, n_out, rng.choice([4, 8, 12, 16, 32]), rng.choice([0.5, 1, 2, 4])
+
+
+def _cards(billions, card_gb, passing_gb):
+    return ceil(16 * billions / (card_gb - passing_gb))
+
+
+def _draw_cards(rng):
+    """In half of the draws the state fills the cards to the last byte; else the last card is less than half full."""
+    card_gb = rng.choice([16, 24, 32, 40, 48, 80, 96])
+    room = rng.choice([each for each in (3, 5, 7, 9, 11, 13, 15, 22, 35, 60) if each < card_gb])
+    if rng.random() < 0.5:
+        return room * rng.randrange(2, 12), card_gb, card_gb - room
+    sparse = [billions for billions in range(7, 200) if 0 < 16 * billions % room < room / 2]
+    return rng.choice(sparse), card_gb, card_gb - room
+
+
+def _worst_instant(batch, one, two):
+    return one + (batch - 1) * (two - one)
+
+
+def _draw_batch(rng):
+    fixed, each = rng.uniform(5, 50), rng.uniform(1, 30)
+    return rng.randrange(3, 65), round(fixed + each, 1), round(fixed + 2 * each, 1)
+
+
 CHECKS = [
+    Check(
+        id="q02.turn-adapter",
+        points=0,
+        signature="bytes_with_adapter(n_in, n_out, r, frozen)",
+        public=[(1024, 1024, 8, 2), (4096, 14336, 16, 0.5), (2048, 512, 32, 1), (768, 3072, 4, 4)],
+        generate=_draw_adapter,
+        reference=_adapter,
+        wrong={
+            "adapter in 16 bits": lambda n_in, n_out, r, frozen: frozen + 2 * r * (n_in + n_out) / (n_in * n_out),
+            "twelve bytes": lambda n_in, n_out, r, frozen: frozen + 12 * r * (n_in + n_out) / (n_in * n_out),
+            "adapter frozen too": lambda n_in, n_out, r, frozen: frozen * (1 + r * (n_in + n_out) / (n_in * n_out)),
+            "state forgotten": lambda n_in, n_out, r, frozen: frozen + r * (n_in + n_out) / (n_in * n_out),
+            "in all": lambda n_in, n_out, r, frozen: frozen * n_in * n_out + 16 * r * (n_in + n_out),
+            "frozen in all": lambda n_in, n_out, r, frozen: frozen + 16 * r * (n_in + n_out),
+            "matrix trained": lambda n_in, n_out, r, frozen: 16 + 16 * r * (n_in + n_out) / (n_in * n_out),
+            "adapter alone": lambda n_in, n_out, r, frozen: 16 * r * (n_in + n_out) / (n_in * n_out),
+        },
+    ),
+    Check(
+        id="q02.turn-cards",
+        points=0,
+        signature="cards_needed(billions, card_gb, passing_gb)",
+        public=[(10, 16, 2), (70, 80, 10), (7, 16, 13), (1, 24, 4), (9, 24, 6), (36, 48, 12)],
+        generate=_draw_cards,
+        reference=_cards,
+        wrong={
+            "not rounded": lambda billions, card_gb, passing_gb: 16 * billions / (card_gb - passing_gb),
+            "rounded down": lambda billions, card_gb, passing_gb: 16 * billions // (card_gb - passing_gb),
+            "rounded": lambda billions, card_gb, passing_gb: round(16 * billions / (card_gb - passing_gb)),
+            "one more": lambda billions, card_gb, passing_gb: 16 * billions // (card_gb - passing_gb) + 1,
+            "nothing passes": lambda billions, card_gb, passing_gb: ceil(16 * billions / card_gb),
+            "passing divided": lambda billions, card_gb, passing_gb: ceil((16 * billions + passing_gb) / card_gb),
+            "twelve bytes": lambda billions, card_gb, passing_gb: ceil(12 * billions / (card_gb - passing_gb)),
+            "weights alone": lambda billions, card_gb, passing_gb: ceil(2 * billions / (card_gb - passing_gb)),
+        },
+    ),
+    Check(
+        id="q02.turn-batch",
+        points=0,
+        signature="worst_instant(batch, one, two)",
+        public=[(8, 22.1, 32.7), (1, 22.1, 32.7), (2, 5.0, 8.0), (16, 5.0, 9.0), (5, 31.0, 33.5)],
+        generate=_draw_batch,
+        reference=_worst_instant,
+        wrong={
+            "all grows": lambda batch, one, two: batch * one,
+            "all of two grows": lambda batch, one, two: batch * two / 2,
+            "one too many": lambda batch, one, two: one + batch * (two - one),
+            "growth alone": lambda batch, one, two: batch * (two - one),
+        },
+    ),
     Check(
         id="q02.bytes-per-parameter",
         points=2,
@@ -283,7 +370,7 @@ CHECKS = [
         id="q02.offload-plan",
         points=3,
         signature="offload_plan(params, ranks)",
-        public=[(7e9, 8), (13e9, 4)],
+        public=[(7e9, 8), (13e9, 4), (3_300_000_000, 16)],
         generate=_draw_plan,
         reference=_plan,
         wrong={

@@ -4,7 +4,7 @@ from course_lib.accounting import hardware, memory, models, parallelism, precisi
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.teaching.cards.verdict import Verdict
 
-SEVEN = 7_000_000_000  # parameters of the notes' case; its shape is that of Llama-2 7B
+SEVEN = 7_000_000_000  # parameters of the worked case; its shape is that of Llama-2 7B
 TEN = 10_000_000_000
 SHAPE = "llama2-7b"
 
@@ -67,7 +67,7 @@ def s003_53() -> Verdict:
 
 
 def s003_55() -> Verdict:
-    base, full, checkpointed = 28 + 14 + 14 + 56, 48, 12  # GB, as the notes state them
+    base, full, checkpointed = 28 + 14 + 14 + 56, 48, 12  # GB, as the claim states them
     sums = {
         "minimum": (base + checkpointed, 124),
         "typical": (base + full, 172),
@@ -133,7 +133,7 @@ def s003_44() -> Verdict:
 
 
 def s003_47() -> Verdict:
-    """Run the notes' function; then count what they meant to count."""
+    """Run the calculator that the claim comes from; then count what it meant to count."""
     batch, seq, width, layers = 32, 2048, 4096, 32
     one_tensor_a_layer = 2 * batch * seq * width * layers
     returned = (16 * SEVEN + one_tensor_a_layer) / 2**30
@@ -206,7 +206,7 @@ def s003_58() -> Verdict:
 
 
 def s003_59() -> Verdict:
-    """State and activations from one recomputed sequence to the notes' batch with nothing recomputed; and QLoRA."""
+    """State and activations from one recomputed sequence to the worked case's batch with nothing recomputed; and QLoRA."""
     model = models.load(SHAPE)
 
     def recomputed(batch):

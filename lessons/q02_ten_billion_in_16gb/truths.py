@@ -4,7 +4,6 @@ from dataclasses import replace
 from math import ceil
 
 from course_lib.accounting import memory, models
-from course_lib.experiments.nets import tiny_gpt
 
 PARAMETERS = 10_000_000_000
 CARD = 16e9  # bytes
@@ -37,9 +36,10 @@ def offloaded_step(bus: int, ram: int, shorter: str, which: str, added: str, sta
     return max(copies, adam)
 
 
-def eight_sequences() -> float:
-    small = tiny_gpt.describe(layers=4, d_model=128, heads=4, vocab=1024, context=256)
-    return int(memory.training_peak(small, batch=8, seq=128)) / 1e6
+def mixtral_on_l40s() -> int:
+    """All experts are kept; 40 GB of each card are left for its share."""
+    state = memory.model_state(models.load("mixtral-8x7b").parameters(), "mixed-adamw")
+    return ceil(int(state) / 40e9)
 
 
 def how_large_a_card() -> float:

@@ -46,6 +46,11 @@ def _ledger_no_gelu(ops, sizes, bytes_per_element):
     return bytes_per_element * sum(sizes[name] for name in names)
 
 
+def _ledger_no_exp(ops, sizes, bytes_per_element):
+    names = set(_asked(ops, of_output=("softmax", "relu")))
+    return bytes_per_element * sum(sizes[name] for name in names)
+
+
 def _ledger_gelu_output(ops, sizes, bytes_per_element):
     names = set(_asked(ops, of_inputs=("linear", "layer_norm", *_BOTH), of_output=(*_OUTPUT, "gelu")))
     return bytes_per_element * sum(sizes[name] for name in names)
@@ -141,6 +146,18 @@ def _batch_one_layer_below_zero(capacity, params, layers, d, heads, seq, vocab):
     return _batch(capacity, params, 1, d, heads, seq, vocab, least=float("-inf"))
 
 
+def _batch_heads_from_width(capacity, params, layers, d, heads, seq, vocab):
+    return _batch(capacity, params, layers, d, d // 64, seq, vocab)
+
+
+def _batch_not_squared(capacity, params, layers, d, heads, seq, vocab):
+    return max(0, (capacity - 16 * params) // (layers * (34 * seq * d + 5 * heads * seq) + 12 * seq * vocab))
+
+
+def _batch_more_state(*arguments):
+    return _batch(*arguments, state=18)
+
+
 def _batch_rounded_up(*arguments):
     return _batch(*arguments) + 1
 
@@ -155,10 +172,16 @@ def _batch_not_rounded(*arguments):
 
 
 def _draw_batch(rng):
-    """A model and a device on which no wrong answer is right; the right one from 4 to some hundreds."""
+    """A model and a device on which no wrong answer is right; the right one from 4 to some hundreds. Now and then a small
+    model that fits thousands of times, and the last time exactly.
+    """
+    if rng.random() < 0.3:
+        layers, d, heads, seq, vocab, params = rng.choice([2, 4]), 128, rng.choice([4, 8]), 64, 1024, 2**20
+        sequence = layers * (34 * seq * d + 5 * heads * seq**2) + 12 * seq * vocab
+        return (rng.randrange(1500, 9000) * sequence + 16 * params, params, layers, d, heads, seq, vocab)
     while True:
         layers, d = rng.choice([12, 24, 32]), rng.choice([768, 1024, 2048])
-        heads, seq, vocab = d // 64, rng.choice([512, 1024, 2048]), rng.choice([32000, 50257])
+        heads, seq, vocab = d // rng.choice([32, 128]), rng.choice([512, 1024, 2048]), rng.choice([32000, 50257])
         params = 12 * layers * d * d + vocab * d
         arguments = (rng.randrange(20, 160) * 10**9, params, layers, d, heads, seq, vocab)
         right, wrong = _batch(*arguments), {fn(*arguments) for fn in _BATCH_WRONG.values()}
@@ -179,6 +202,9 @@ _BATCH_WRONG = {
     "not rounded": _batch_not_rounded,
     "below zero": _batch_exact,
     "rounded up": _batch_rounded_up,
+    "heads from the width": _batch_heads_from_width,
+    "18 bytes of state": _batch_more_state,
+    "not squared": _batch_not_squared,
 }
 
 
@@ -217,6 +243,12 @@ def _every_neighbours(layers, checkpoint, block):
     return [best, _need(layers, checkpoint, block, best)]
 
 
+def _every_divisors(layers, checkpoint, block):
+    divisors = [k for k in range(1, layers + 1) if layers % k == 0]
+    best = min(divisors, key=lambda k: _need(layers, checkpoint, block, k))
+    return [best, _need(layers, checkpoint, block, best)]
+
+
 def _every_last(layers, checkpoint, block):
     best = min(range(layers, 0, -1), key=lambda k: _need(layers, checkpoint, block, k))
     return [best, _need(layers, checkpoint, block, best)]
@@ -245,15 +277,26 @@ def _every_no_ceiling(layers, checkpoint, block):
 
 def _draw_every(rng):
     """Mostly sizes for which no wrong answer is right: several k are best, and the smallest is not beside the formula.
-    Now and then a single block, or the whole network, is best.
+    Now and then a single block or the whole network is best, or a k that is far from the formula.
     """
-    if rng.random() < 0.2:
-        layers, size, many = rng.randrange(20, 60), rng.randrange(2, 60), rng.randrange(4000, 9000)
-        return (layers, size, size * many) if rng.random() < 0.5 else (layers, size * many, size)
-    wrong = (_every_last, _every_neighbours, _every_root, _every_formula, _every_formula_down)
-    wrong += (_every_one, _every_inputs_only, _every_upside_down, _every_no_ceiling)
+    kind = rng.random()
+    if kind < 0.2:
+        layers, size, many = rng.randrange(20, 200), rng.randrange(2, 60), rng.randrange(40_000, 90_000)
+        return (layers, size, size * many) if kind < 0.1 else (layers, size * many, size)
+    if kind < 0.4:
+        wrong, ratios = (_every_neighbours, _every_formula, _every_divisors), [(n, 1) for n in range(10, 90)]
+    else:
+        wrong, ratios = (_every_last, _every_neighbours, _every_root, _every_formula), [(1, 2), (1, 3), (2, 3)]
+        wrong += (
+            _every_divisors,
+            _every_formula_down,
+            _every_one,
+            _every_inputs_only,
+            _every_upside_down,
+            _every_no_ceiling,
+        )
     while True:
-        size, (checkpoint, block) = rng.randrange(2, 60), rng.choice([(1, 2), (1, 3), (2, 3)])
+        size, (checkpoint, block) = rng.randrange(2, 60), rng.choice(ratios)
         arguments = (rng.randrange(30, 200), size * checkpoint, size * block)
         if _every(*arguments) not in [fn(*arguments) for fn in wrong]:
             return arguments
@@ -279,6 +322,11 @@ def _kv_query_heads(layers, heads, kv_heads, head_dim, bytes_per_element, length
 
 def _kv_full_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
     held = sum(tokens // page * page for tokens in lengths)
+    return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=held)
+
+
+def _kv_rounded(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page):
+    held = sum(round(tokens / page) * page for tokens in lengths)
     return _kv(layers, heads, kv_heads, head_dim, bytes_per_element, lengths, page, held=held)
 
 
@@ -415,6 +463,11 @@ CHECKS = [
             (_GATED, _GATED_SIZES, 2),
             ([*_GATED[:6], ["softmax", ["down"], "p"]], _GATED_SIZES | {"p": 700}, 4),
             (
+                [["linear", ["a"], "b"], ["exp", ["b"], "c"], ["scale", ["c"], "e"]],
+                {"a": 10, "b": 20, "c": 40, "e": 80},
+                2,
+            ),
+            (
                 [["linear", ["a"], "b"], ["gelu", ["b"], "c"], ["scale", ["c"], "e"], ["add", ["e", "a"], "f"]],
                 {"a": 10, "b": 20, "c": 40, "e": 80, "f": 160},
                 4,
@@ -430,6 +483,7 @@ CHECKS = [
             "sums too": _ledger_adds,
             "gelu forgotten": _ledger_no_gelu,
             "gelu's result": _ledger_gelu_output,
+            "exp forgotten": _ledger_no_exp,
             "numbers": lambda ops, sizes, bytes_per_element: sum(sizes[name] for name in set(_asked(ops))),
         },
     ),
@@ -443,6 +497,9 @@ CHECKS = [
             (16 * 10**9, 1_557_611_200, 48, 1600, 25, 1024, 50257),
             (16 * 10**9, 1_557_611_200, 48, 1600, 25, 128, 50257),
             (40 * 10**9, 334_757_888, 24, 1024, 16, 512, 32000),
+            (24 * 10**9, 334_757_888, 24, 1024, 8, 1024, 32000),
+            (25_952_256, 2**20, 2, 64, 2, 64, 1024),
+            (2 * 10**9, 2**20, 2, 64, 4, 64, 1024),
         ],
         generate=_draw_batch,
         reference=_batch,
@@ -456,6 +513,7 @@ CHECKS = [
         public=[
             *[(96, 2, 34), (48, 10, 30), (50, 7, 16), (45, 7, 16), (100, 12, 12)],
             *[(33, 16, 33), (12, 4, 4), (3, 5, 2), (1, 7, 7)],
+            *[(60, 294, 10), (47, 1, 2), (24, 1, 40), (130, 900, 1)],
         ],
         generate=_draw_every,
         reference=_every,
@@ -464,6 +522,7 @@ CHECKS = [
             "root of L": _every_root,
             "formula rounded": _every_formula,
             "formula rounded down": _every_formula_down,
+            "divisors only": _every_divisors,
             "neighbours only": _every_neighbours,
             "last of ties": _every_last,
             "every block": _every_one,
@@ -482,6 +541,7 @@ CHECKS = [
             (2, 4, 2, 64, 2, [5, 5, 5], 16),
             (2, 4, 2, 64, 2, [16, 32], 16),
             (2, 4, 2, 64, 2, [40, 70], 32),
+            (2, 4, 2, 64, 2, [30, 75], 32),
         ],
         generate=_draw_kv,
         reference=_kv,
@@ -494,6 +554,7 @@ CHECKS = [
             "one page too many": _kv_one_page_more,
             "query heads": _kv_query_heads,
             "keys only": lambda *arguments: _kv(*arguments, both=1),
+            "rounded": _kv_rounded,
             "full pages only": _kv_full_pages,
             "no pages": _kv_no_pages,
             "shared pages": _kv_shared_pages,

@@ -29,6 +29,9 @@ def s003_46() -> Verdict:
     layers = {
         "written_out": _korthikanti()["layer"],
         "without_scores": _korthikanti("selective")["layer"],
+        "llama": memory.activations(models.load("llama2-7b"), batch=BATCH, seq=SEQ, precision="bf16", attention="sdpa")[
+            "layer"
+        ],
         "checkpointed": _korthikanti("full")["layer"],
     }
     nearest_kept = min(int(layers["written_out"]), int(layers["without_scores"]))

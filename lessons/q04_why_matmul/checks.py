@@ -5,6 +5,8 @@ people give.
 from fractions import Fraction
 from math import ceil, exp, sqrt
 
+from numpy import float32
+
 from course_lib.teaching.checks.check import EXACT, Check, Close
 
 # ---- q04.turn-ratio ------------------------------------------------------------------------------
@@ -154,6 +156,10 @@ def _smallest_nearest(peak, bandwidth, bytes_per_element):
     return round(_exact_n(peak, bandwidth, bytes_per_element))
 
 
+def _smallest_ridge_rounded(peak, bandwidth, bytes_per_element):
+    return ceil(Fraction(3 * bytes_per_element * ceil(Fraction(peak) / Fraction(bandwidth)), 2))
+
+
 def _smallest_one_too_many(peak, bandwidth, bytes_per_element):
     return int(_exact_n(peak, bandwidth, bytes_per_element)) + 1
 
@@ -161,25 +167,35 @@ def _smallest_one_too_many(peak, bandwidth, bytes_per_element):
 _BETWEEN, _WHOLE = "an n that must be rounded up", "an n that comes out whole"
 
 
+def _ways_to_n(peak, bandwidth, size):
+    """n in the orders in which one may compute it; floats round differently in each."""
+    return (
+        3 * size * peak / (2 * bandwidth),
+        peak / bandwidth * (3 * size / 2),
+        peak / bandwidth / (2 / (3 * size)),
+        peak / bandwidth / (2 / 3 / size),
+        3 * size / 2 / bandwidth * peak,
+        peak / (bandwidth * 2 / 3 / size),
+        peak / 2 / (bandwidth / (3 * size)),
+    )
+
+
 def _draw_smallest(rng, group):
-    """A device and a format: n a little above a whole number (`round` fails), or whole in whatever order one computes."""
+    """A device and a format: n a little above a whole number (`round` fails), or whole in whatever order one computes,
+    in fp32 too. There the ridge point is mostly not whole: who rounds that must fail.
+    """
     while True:
-        bandwidth, size = rng.randrange(500, 8000) * 1e9, rng.choice([2, 4])
-        ridge = rng.randrange(50, 1200)
-        peak = ridge * bandwidth if group == _WHOLE else rng.randrange(50, 2500) * 1e12
+        bandwidth = rng.randrange(500, 8000) * 1e9
+        if group == _BETWEEN:
+            peak, size = rng.randrange(50, 2500) * 1e12, rng.choice([2, 4])
+            exact = _exact_n(peak, bandwidth, size)
+            if 0.02 < exact % 1 < 0.48 and exact > 40:
+                return peak, bandwidth, size
+            continue
+        peak, size = rng.randrange(200, 4800) / 4 * bandwidth, rng.choice([2, 4, 8])
         exact = _exact_n(peak, bandwidth, size)
-        ways = (
-            ridge / (2 / (3 * size)),
-            ridge / (2 / 3 / size),
-            3 * size / 2 / bandwidth * peak,
-            peak / (bandwidth * 2 / 3 / size),
-            peak / 2 / (bandwidth / (3 * size)),
-        )
-        if (
-            all(way == exact == ceil(exact) for way in ways)
-            if group == _WHOLE
-            else 0.02 < exact % 1 < 0.48 and exact > 40
-        ):
+        ways = (way for real in (float, float32) for way in _ways_to_n(real(peak), real(bandwidth), size))
+        if all(float(way) == exact == ceil(exact) for way in ways):
             return peak, bandwidth, size
 
 
@@ -346,6 +362,12 @@ def _waves_one_too_many(shapes, tile_m, tile_n, multiprocessors):
     return _report(shapes, tile_m, tile_n, multiprocessors, waves_of=lambda tiles: tiles // multiprocessors + 1)
 
 
+def _waves_to_the_nearest(shapes, tile_m, tile_n, multiprocessors):
+    return _report(
+        shapes, tile_m, tile_n, multiprocessors, waves_of=lambda tiles: max(1, round(tiles / multiprocessors))
+    )
+
+
 def _waves_parts_of_tiles(shapes, tile_m, tile_n, multiprocessors):
     return _report(
         shapes, tile_m, tile_n, multiprocessors, tiles_of=lambda m, n: Fraction(m, tile_m) * Fraction(n, tile_n)
@@ -483,7 +505,7 @@ CHECKS = [
         groups={_BETWEEN: 1, _WHOLE: 1},
         public={
             _BETWEEN: [(989e12, 3.35e12, 2), (312e12, 1.555e12, 2), (19.5e12, 1.555e12, 4)],
-            _WHOLE: [(1e15, 1e12, 2), (7e12, 1e12, 4)],
+            _WHOLE: [(1e15, 1e12, 2), (7.5e12, 1e12, 4)],
         },
         generate=_draw_smallest,
         reference=_smallest,
@@ -496,6 +518,7 @@ CHECKS = [
             "rounded down": _smallest_rounded_down,
             "to the nearest": _smallest_nearest,
             "one too many": _smallest_one_too_many,
+            "ridge point rounded": _smallest_ridge_rounded,
             "not rounded": _smallest_not_rounded,
         },
     ),
@@ -543,6 +566,11 @@ CHECKS = [
                 [[[0.5, 1.0, 0.0], [1.0, -1.0, 2.0]], [[1.0, 1.0, 1.0], [0.0, 0.5, -0.5]]],
                 [[[1.0, 0.0, 0.0], [0.0, 1.0, 2.0]], [[2.0, 1.0, 0.0], [1.0, 3.0, 5.0]]],
             ),
+            (  # one on which 16 bits are too few, as they are on hidden ones
+                [[[1.7, 1.4, -0.4], [1.8, 0.0, 0.4], [-1.4, 0.8, -1.0], [-1.8, 0.1, -1.7]]],
+                [[[1.7, 1.9, 1.0], [-1.4, 0.0, -0.5], [1.6, 1.1, -0.8], [1.4, -1.3, -0.8]]],
+                [[[-1.9, -1.0, 1.0], [-1.7, -0.8, 1.2], [-1.6, 1.7, -1.1], [1.1, -0.6, -0.2]]],
+            ),
         ],
         generate=_draw_attention,
         reference=_attention,
@@ -567,7 +595,7 @@ CHECKS = [
         points=3,
         signature="wave_report(shapes, tile_m, tile_n, multiprocessors)",
         public=[
-            ([[1408, 3072], [1409, 3072], [1300, 3100], [2900, 1400]], 128, 256, 132),
+            ([[1408, 3072], [1409, 3072], [1300, 3100], [2900, 1400], [129, 25600]], 128, 256, 132),
             ([[1537, 2305], [4096, 4096]], 256, 128, 108),
             ([[2000, 3450], [2310, 3650], [864, 3040]], 96, 160, 114),
         ],
@@ -576,6 +604,7 @@ CHECKS = [
         wrong={
             "as given": _waves_as_given,
             "a wave too many": _waves_one_too_many,
+            "waves to the nearest": _waves_to_the_nearest,
             "parts of tiles": _waves_parts_of_tiles,
             "columns not rounded": _waves_columns_not_rounded,
             "rows not rounded": _waves_rows_not_rounded,

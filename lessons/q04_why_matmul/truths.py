@@ -8,10 +8,13 @@ H100 = "h100-sxm"
 RECORDED = "amd-epyc-2-cores"  # the processor on which this project recorded its experiments
 
 
-def add_or_multiply() -> float:
+def add_or_multiply() -> str:
+    """The order of magnitude of the ratio of the two times."""
     product = roofline.matmul(4096, 4096, 4096, dtype="bf16")
     addition = roofline.elementwise(4096**2, reads=2, writes=1, flops_per_element=1, dtype="bf16")
-    return product.on(H100).seconds / addition.on(H100).seconds
+    ratio = product.on(H100).seconds / addition.on(H100).seconds
+    orders = {"equal": 2, "few": 30, "hundreds": 1000, "thousands": 10_000}  # each up to
+    return next(key for key, end in orders.items() if ratio < end)
 
 
 def loop_to_library() -> float:

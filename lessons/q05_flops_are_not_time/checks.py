@@ -65,6 +65,13 @@ def _batch_minus_one(layers, bytes_per_element, peak, bandwidth):
     return [-1 if rows is None else rows for rows in _smallest_batch(layers, bytes_per_element, peak, bandwidth)]
 
 
+def _batch_gives_up(layers, bytes_per_element, peak, bandwidth):
+    """A search that stops after a thousand rows."""
+    return [
+        rows if rows and rows <= 1000 else None for rows in _smallest_batch(layers, bytes_per_element, peak, bandwidth)
+    ]
+
+
 def _batch_zero(layers, bytes_per_element, peak, bandwidth):
     return [0 if rows is None else rows for rows in _smallest_batch(layers, bytes_per_element, peak, bandwidth)]
 
@@ -77,21 +84,22 @@ def _batch_no_output(layers, bytes_per_element, peak, bandwidth):
 
 def _draw_smallest_batch(rng):
     """A device, wide layers, one that needs more than 5,000 rows and one that never gets there; never a draw whose
-    answer hangs on rounding. Now and then a ridge point that gives a whole number of rows, and never by a hair.
+    answer hangs on rounding, of float32 either. Now and then a ridge point that gives a whole number of rows, and
+    never by a hair; its numbers are exact in float32.
     """
     if rng.random() < 0.25:
-        ridge, bandwidth, size = rng.randrange(20, 400), rng.randrange(500, 5000) * 1e9, rng.choice([2, 4])
+        ridge, bandwidth, size = rng.randrange(20, 257), rng.randrange(1, 8) * 2**39, rng.choice([2, 4])
         side = ridge * size
         return [[2 * side, 2 * side], [side, side], [16 * side, 8 * side]], size, ridge * bandwidth, bandwidth
     while True:
         peak, bandwidth = rng.randrange(50, 2500) * 1e12, rng.randrange(500, 8000) * 1e9
         size = rng.choice([2, 4])
         side = peak / bandwidth * size
-        narrow = round(side + side**2 / (2 * rng.randrange(6000, 20_000)))
+        narrow = round(side + side**2 / (2 * rng.randrange(6000, 9000)))
         layers = [[width, width * rng.choice([1, 2, 4])] for width in rng.sample([32, 4096, 8192, 12288], k=3)]
         exact = [_rows(k, n, size, peak, bandwidth) for k, n in [*layers, [narrow, narrow]]]
         reached = [float(rows) for rows in exact if rows is not None]
-        if len(reached) == 3 and all(0.01 < rows % 1 < 0.99 and 20 < rows < 50_000 for rows in reached):
+        if side > 200 and len(reached) == 3 and all(0.2 < rows % 1 < 0.8 and 20 < rows < 12_000 for rows in reached):
             drawn = [*layers, [narrow, narrow]], size, peak, bandwidth
             if reached[-1] > 5000 and _batch_no_output(*drawn) != _smallest_batch(*drawn):
                 return drawn  # few rows have hardly any output
@@ -247,15 +255,25 @@ def _layer_seconds(rows, k, n, peak, bandwidth):
     return max(flops / peak, moved / bandwidth)
 
 
+def _layer_by_rows(rows, k, n, peak, bandwidth):
+    arithmetic, memory = _layer_times(rows, k, n, peak, bandwidth)
+    return arithmetic if rows > peak / bandwidth else memory
+
+
 def _draw_layer(rng):
-    """A layer and a device; its rows lie so far left or right of the ridge that the slips differ."""
-    bandwidth, width = rng.randrange(300, 5000) * 1e9, rng.choice([2048, 4096])
-    rows = rng.choice([rng.randrange(1, 40), rng.randrange(5_000, 50_000)])
-    return rows, width, 2 * width, bandwidth * rng.randrange(100, 400), bandwidth
+    """A wide layer with many rows, or one so narrow that more rows than the ridge point are still too few."""
+    bandwidth, ridge = rng.randrange(300, 5000) * 1e9, rng.randrange(100, 400)
+    many = rng.choice([2048, 4096]), rng.randrange(5_000, 50_000)
+    width, rows = rng.choice([many, (ridge, rng.randrange(ridge + 1, 3 * ridge))])
+    return rows, width, 2 * width, bandwidth * ridge, bandwidth
 
 
 def _model_seconds(ops, peak, bandwidth):
     return sum(max(flops / peak, moved / bandwidth) for flops, moved in ops)
+
+
+def _model_each_once(ops, peak, bandwidth):
+    return sum({max(flops / peak, moved / bandwidth) for flops, moved in ops})
 
 
 def _model_max_of_sums(ops, peak, bandwidth):
@@ -263,13 +281,14 @@ def _model_max_of_sums(ops, peak, bandwidth):
 
 
 def _draw_model(rng):
-    """Two or three operations left of the ridge and two or three right of it, in any order."""
+    """Two or three operations left of the ridge and two or three right of it, one of them twice, in any order."""
     bandwidth = rng.randrange(300, 5000) * 1e9
     ridge = rng.randrange(100, 400)
     left, right = (rng.randrange(2, 4) for _ in range(2))
     intensities = [rng.uniform(0.01, 0.5) for _ in range(left)] + [rng.uniform(2, 10) for _ in range(right)]
     sizes = [(share, rng.randrange(1, 500) * 10**6) for share in intensities]
     ops = [[round(share * ridge * moved), moved] for share, moved in sizes]
+    ops.append(rng.choice(ops))
     rng.shuffle(ops)
     return ops, bandwidth * ridge, bandwidth
 
@@ -280,6 +299,17 @@ def _pass_seconds(starting, running, ahead):
 
 def _pass_call_by_call(starting, running, ahead):
     return sum(max(pair) for pair in zip(starting, running, strict=True)) if ahead else sum(starting) + sum(running)
+
+
+def _pass_of_a_queue(starting, running, ahead):
+    """Each call runs when it has been started and the one before it has run."""
+    if not ahead:
+        return sum(starting) + sum(running)
+    started = done = 0.0
+    for start, run in zip(starting, running, strict=True):
+        started += start
+        done = max(started, done) + run
+    return done
 
 
 def _draw_pass(rng):
@@ -301,6 +331,7 @@ CHECKS = [
             (1, 4096, 4096, 989e12, 3.35e12),
             (10_000, 4096, 4096, 989e12, 3.35e12),
             (20, 1024, 8192, 312e12, 1.555e12),
+            (320, 4096, 4096, 989e12, 3.35e12),
             (6000, 8192, 1024, 312e12, 1.555e12),
         ],
         generate=_draw_layer,
@@ -310,6 +341,7 @@ CHECKS = [
             "memory only": lambda *layer: _layer_times(*layer)[1],
             "sum": lambda *layer: sum(_layer_times(*layer)),
             "smaller": lambda *layer: min(_layer_times(*layer)),
+            "by rows": _layer_by_rows,
         },
     ),
     Check(
@@ -318,7 +350,7 @@ CHECKS = [
         signature="model_seconds(ops, peak, bandwidth)",
         public=[
             ([[4e12, 1e9], [1e9, 2e9]], 1e15, 1e12),
-            ([[4e12, 2e9], [1e9, 3e9]], 1e15, 1e12),
+            ([[4e12, 2e9], [1e9, 3e9], [1e9, 3e9]], 1e15, 1e12),
             ([[2e9, 3e9], [6e12, 5e9], [5e12, 4e9], [1e9, 1e9]], 5e14, 2e12),
             ([[3e12, 1e9]], 1e15, 1e12),
         ],
@@ -326,6 +358,7 @@ CHECKS = [
         reference=_model_seconds,
         wrong={
             "maximum of sums": _model_max_of_sums,
+            "each once": _model_each_once,
             "arithmetic only": lambda ops, peak, bandwidth: sum(flops for flops, _ in ops) / peak,
             "memory only": lambda ops, peak, bandwidth: sum(moved for _, moved in ops) / bandwidth,
             "both": lambda ops, peak, bandwidth: sum(flops / peak + moved / bandwidth for flops, moved in ops),
@@ -348,6 +381,7 @@ CHECKS = [
             "always the sum": lambda starting, running, ahead: sum(starting) + sum(running),
             "always the larger": lambda starting, running, ahead: max(sum(starting), sum(running)),
             "call by call": _pass_call_by_call,
+            "queue": _pass_of_a_queue,
             "the other way round": lambda starting, running, ahead: _pass_seconds(starting, running, not ahead),
         },
     ),
@@ -387,6 +421,7 @@ CHECKS = [
             "no output": _batch_no_output,
             "minus one": _batch_minus_one,
             "zero": _batch_zero,
+            "gives up": _batch_gives_up,
             "no ceiling": _batch_no_ceiling,
         },
     ),

@@ -191,15 +191,19 @@ def _online_no_division(pieces):
 
 
 def _draw_online(rng):
-    """Three pieces in any order. All scores are far below 0, all far above it, or some are far above the others: no
-    maximum but the running one will do. Values of every piece differ clearly.
+    """Four pieces. Either all scores are far below 0, and the pieces come in any order; or each piece begins and ends far
+    below its largest score, and every other piece lies far above its neighbours: no maximum but the running one will do.
+    Values of every piece differ clearly.
     """
-    base, step = rng.choice([(-900.0, 0.0), (-900.0, 0.0), (900.0, 0.0), (0.0, 900.0)])
+    far = rng.choice([False, True])
     pieces = []
-    for number, top in enumerate((0.0, step + 0.7, step + 1.5)):
-        scores = [round(base + top + rng.uniform(-0.6, 0), 3) for _ in range(rng.randrange(2, 5))]
+    for number, top in enumerate((0.0, 0.7, 0.3, 1.5)):
+        base = (0.0, 900.0)[number % 2] if far else -900.0
+        scores = [round(base + top + rng.uniform(-0.6, 0), 3) for _ in range(rng.randrange(1, 3))]
+        scores = [-900.0, *scores, -900.0] if far else scores
         pieces.append([scores, [round(rng.uniform(1, 2) + 3 * number, 3) for _ in scores]])
-    rng.shuffle(pieces)
+    if not far:
+        rng.shuffle(pieces)
     return (pieces,)
 
 
@@ -282,26 +286,42 @@ def _raise_scores(q, k, first=0):
     return q, k
 
 
+def _spread_scores(q, k, block):
+    """Set a column of q and of k so that the scores of neighbouring keys lie some hundreds apart, and in every other row
+    the first block far above all later ones.
+    """
+    q, k = _raise_scores(q, k)
+    k[::2, 0] *= -1
+    k[block:, 0] = np.minimum(k[block:, 0], 0)
+    return q, k
+
+
 def _draw_blocked(rng):
-    """The last block is shorter, and the maximum of some row grows after the first block. In half of the draws the scores
-    of all keys, or of all after the first block, are too large (or too small) for an exponential.
+    """The last block is shorter, and the maximum of some row grows after the first block. In three of four draws the scores
+    of all keys, or of all after the first block, or the differences within a block are too large for an exponential.
     """
     while True:
         block = rng.randrange(2, 5)
         q, k, v = _arrays(rng, block * rng.randrange(2, 4) + rng.randrange(1, block), rng.randrange(2, 5))
-        large = rng.choice([None, None, 0, block])
-        if large is not None:
-            q, k = _raise_scores(q, k, large)
+        scores = rng.choice(["small", "large", "large later", "spread"])
+        if scores == "spread":
+            q, k = _spread_scores(q, k, block)
+        elif scores != "small":
+            q, k = _raise_scores(q, k, 0 if scores == "large" else block)
         scores = q @ k.T / math.sqrt(q.shape[1])
         if (scores.max(1) - scores[:, :block].max(1)).max() > 1:
             return q, k, v, block
 
 
-def _public_blocked(n, d, block, large=False):
+def _public_blocked(n, d, block, scores="small"):
     import random
 
     q, k, v = _arrays(random.Random(2 * n), n, d)  # no result is so near zero that processors differ in its 12th digit
-    return (*(_raise_scores(q, k) if large else (q, k)), v, block)
+    if scores == "spread":
+        q, k = _spread_scores(q, k, block)
+    elif scores == "large":
+        q, k = _raise_scores(q, k)
+    return q, k, v, block
 
 
 # ---- q07.bytes -----------------------------------------------------------------------------------
@@ -468,7 +488,7 @@ CHECKS = [
         public=[(1, 12, 1024, 64), (8, 32, 4096, 128), (2, 3, 5, 4)],
         generate=_draw_causal,
         reference=_causal,
-        same=EXACT,
+        same=Close(rel=1e-5),
         wrong={
             "scores only": _causal_scores_only,
             "one FLOP": _causal_one_flop,
@@ -521,6 +541,7 @@ CHECKS = [
             ([[[0.0], [1.0]], [[1000.0], [2.0]]],),
             ([[[5.0, 4.0], [1.0, 2.0]], [[1.0, 0.0], [10.0, 20.0]]],),
             ([[[900.0], [1.0]], [[0.0], [10.0]]],),
+            ([[[-900.0, 900.0, -900.0], [1.0, 5.0, 2.0]], [[-900.0, 901.0, -900.0], [3.0, 8.0, 4.0]]],),
         ],
         generate=_draw_online,
         reference=_online,
@@ -545,7 +566,8 @@ CHECKS = [
             _public_blocked(8, 3, 2),
             _public_blocked(7, 2, 3),
             _public_blocked(9, 4, 4),
-            _public_blocked(5, 2, 2, large=True),
+            _public_blocked(5, 2, 2, scores="large"),
+            _public_blocked(7, 2, 3, scores="spread"),
         ],
         generate=_draw_blocked,
         reference=_blocked,
@@ -574,7 +596,7 @@ CHECKS = [
         public=[(32, 1, 2048, 64, 4), (32, 12, 1024, 64, 2), (1, 32, 8192, 128, 2)],
         generate=_draw_bytes,
         reference=_bytes,
-        same=EXACT,
+        same=Close(rel=1e-5),
         wrong={
             "as given": _bytes_as_given,
             "heads left": _bytes_heads_left,

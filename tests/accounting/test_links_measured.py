@@ -253,6 +253,8 @@ def test_a_fit_to_one_point_is_all_bandwidth_and_never_above_the_link():
         (lambda: communication.fit([(1e9, 1)], ranks=8, bandwidth=450), ["bandwidth=450", "looks like GB/s"]),
         (lambda: communication.fit([(1e9, 1)], ranks=8, bandwidth=450e9, algorithm="nvl"), ["Did you mean 'nvls'"]),
         (lambda: communication.fitted("h200-8"), ["name='h200-8'", "Did you mean 'h200-8-"]),
+        (lambda: communication.fitted(["a100-8"]), ["name=['a100-8'] is not known", "Did you mean 'a100-8'"]),
+        (lambda: communication.fitted("a100-8", without=[1]), ["without=[1]"]),
         (lambda: communication.fitted("a100-8").link(0), ["nbytes=0"]),
     ],
 )

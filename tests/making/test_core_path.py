@@ -167,11 +167,6 @@ def test_halves_are_rounded_up(page):
     assert times(full, None).core == 15
 
 
-def test_a_lesson_that_types_its_minutes_keeps_them(page, toy):
-    toy.edit("lesson.md", "  title: A toy", "  title: A toy\n  minutes: 77")
-    assert times(page(), None).core == 77
-
-
 def test_the_build_fills_text_and_metadata(page, toy):
     page()
     (nb,) = lesson_notebooks(toy.root).values()

@@ -26,7 +26,6 @@ kernelspec:
 course:
   unit: UNIT
   title: Another toy
-  minutes: 5
 ---
 
 """

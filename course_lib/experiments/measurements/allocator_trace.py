@@ -161,13 +161,14 @@ def _running(start: int, changes) -> list[int]:
 def plot(result):
     """Allocated bytes over the points of the step, its peak, and what was predicted for the ends of its phases.
 
-    The peak is a line from side to side: it lies between two points.
+    The peak is a line from side to side: it lies between two points. Where the step starts is no point, and is lower
+    than all of them; so the title says where it ends.
     """
     rows = [row for row in result.rows if row["point"]]
     peak = next((row["measured"] for row in result.rows if row["case"] == "peak"), None)
-    lowest, highest = min(row["measured"] for row in rows), max(row["measured"] for row in rows)
+    highest = max(row["measured"] for row in rows)
     highest = highest if peak is None else max(highest, peak)
-    title = say("title", lowest=quantity(lowest, "B"), highest=quantity(highest, "B"))
+    title = say("title", highest=quantity(highest, "B"), end=quantity(rows[-1]["measured"], "B"))
 
     def paint(axes):
         told = [(row["point"], result.prediction[row["case"]]) for row in rows]

@@ -43,10 +43,10 @@ def table(unit: str | None = None, kind: str | None = None) -> Table:
 
 
 def model(name: str):
-    """A model that a figure names: of this ledger, else of `models`."""
+    """A model that a figure names, of this ledger or of `models`; an unknown name is a ValueError with the nearest."""
     from course_lib.experiments.published import predictors
 
-    return predictors.model_of(name)
+    return predictors.model_of(choice(name, "name", predictors.model_names()))
 
 
 def beside(experiment: str) -> dict[str, Figure]:

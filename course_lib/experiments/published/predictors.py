@@ -37,6 +37,11 @@ def model_of(name: str, **changes) -> Any:
     return replace(found, **changes)
 
 
+def model_names() -> tuple[str, ...]:
+    """Names of the models that `model_of` knows: of `models.toml`, then of the library's catalogue."""
+    return (*_others(), *models.names())
+
+
 def _work(name: str, model: str, **shape) -> int:
     return int(getattr(flops, name)(model_of(model), 1, **shape))
 

@@ -197,10 +197,11 @@ def kind_of(value) -> str:
 def form_fault(got, expected, where: str = "result") -> str:
     """The sentence that says where `got` has another form than `expected`; empty if their forms agree.
 
-    Where None is right any other value has the right form: a sentence about its type would give the answer away.
+    Where None is right any other value has the right form: a sentence about its type would give the answer away. Only
+    infinity and NaN are right nowhere.
     """
     if expected is None:
-        return ""
+        return say("endless", where=where, got=got) if isinstance(got, float) and not math.isfinite(got) else ""
     want, kind = kind_of(expected), kind_of(got)
     if kind != want:
         told = "list or tuple" if kind == "list" else kind  # `plain` makes them one

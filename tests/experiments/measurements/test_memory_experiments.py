@@ -280,7 +280,19 @@ def test_the_traced_steps_peak_is_in_its_picture():
     recorded = load("allocator_trace", "amd-epyc-2-cores")
     points = [row["measured"] for row in recorded.rows if row["point"]]
     assert max(points) < 0.95 * recorded["peak"]["measured"]
-    assert recorded.plot().title.endswith("53.8 MB")
+    assert "rises to 53.8 MB" in recorded.plot().title
+
+
+def test_the_traced_steps_picture_does_not_call_its_lowest_point_the_lowest_level():
+    """The step starts below every point: at weights, two moments and tokens, which no point shows."""
+    recorded = load("allocator_trace", "amd-epyc-2-cores")
+    points = [row["measured"] for row in recorded.rows if row["point"]]
+    model = tiny_gpt.describe(layers=4, d_model=128, heads=4, vocab=1024, context=128)
+    start = 12 * int(model.parameters()) + 8 * 4 * 128
+    assert start < 0.7 * min(points)
+    title = recorded.plot().title
+    assert title.endswith(f"ends at {recorded['optimizer, 100 %']['measured'] / 1e6:.1f} MB")
+    assert "between" not in title
 
 
 def test_the_step_that_is_timed_recomputes(bench, cpu):

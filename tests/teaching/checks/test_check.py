@@ -205,6 +205,7 @@ def test_the_first_example_that_fails_is_named():
         ("q99.table", lambda rows: [1], "should be of type dict, not list"),
         ("q99.table", lambda rows: table(rows) | {"each": []}, "`result['each']` should hold 2 values, not 0"),
         ("q99.table", lambda rows: table(rows) | {"unit": "s"}, "`result['unit']` is not right"),
+        ("q99.table", lambda rows: table(rows) | {"unit": math.inf}, "`result['unit']` is inf, and no answer here is"),
         ("q99.table", lambda rows: table(rows) | {"sum": 4.5}, "`result['sum']` is too large by a factor of 1.5"),
         ("q99.table", lambda rows: table(rows) | {"sum": math.inf}, "`result['sum']` should be a finite number"),
         ("q99.table", lambda rows: {1: 2}, "not [1]"),

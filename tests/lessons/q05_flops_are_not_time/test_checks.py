@@ -1,0 +1,38 @@
+"""The smallest batch that is compute-bound, computed in float32 in two ways: as right as in Python's floats."""
+
+import random
+
+import numpy as np
+import pytest
+
+from course_lib.units.q05_flops_are_not_time import checks
+
+CHECK = next(check for check in checks.CHECKS if check.id == "q05.smallest-batch")
+ROWS = np.arange(1, 20_001, dtype=np.float32)
+
+
+def solved(layers, bytes_per_element, peak, bandwidth):
+    """The inequality solved for the rows."""
+    ridge = np.float32(peak) / np.float32(bandwidth) * np.float32(bytes_per_element)
+    found = []
+    for k, n in np.array(layers, dtype=np.float32):
+        room = 2 * k * n - ridge * (k + n)
+        found.append(int(np.ceil(ridge * k * n / room)) if room > 0 else None)
+    return found
+
+
+def searched(layers, bytes_per_element, peak, bandwidth):
+    """The first number of rows whose intensity reaches the ridge point."""
+    ridge = np.float32(peak) / np.float32(bandwidth)
+    found = []
+    for k, n in np.array(layers, dtype=np.float32):
+        moved = np.float32(bytes_per_element) * (ROWS * k + k * n + ROWS * n)
+        enough = np.flatnonzero(2 * ROWS * k * n / moved >= ridge)
+        found.append(int(ROWS[enough[0]]) if enough.size else None)
+    return found
+
+
+@pytest.mark.parametrize("answer", [solved, searched])
+def test_the_smallest_batch_in_float32(answer):
+    drawn = [CHECK.generate(random.Random(seed)) for seed in range(300)]
+    assert all(answer(*given) == CHECK.reference(*given) for given in [*CHECK.public, *drawn])
