@@ -8,6 +8,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from course_lib.words import words
 
@@ -60,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--lint", action="store_true", help=say("build", "lint"))
     build.add_argument("--check", action="store_true", help=say("build", "check"))
     build.add_argument("--draft", action="store_true", help=say("build", "draft"))
+    build.add_argument("--private", metavar="FOLDER", help=say("build", "private"))
 
     new = command("new", _new)
     new.add_argument("unit", metavar="UNIT", help=say("new", "unit"))
@@ -79,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     progress.add_argument("--force", action="store_true", help=say("progress", "force"))
 
     release = command("release", _release)
+    release.add_argument("--private", metavar="FOLDER", help=say("release", "private"))
     release.add_argument("--out", metavar="FOLDER", default="dist", help=say("release", "out"))
 
     grade = command("grade", _grade)
@@ -87,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     grade.add_argument("--unit", nargs="+", metavar="UNIT", help=say("grade", "unit"))
     grade.add_argument("--student", nargs="+", default=[], metavar="ID", help=say("grade", "student"))
     grade.add_argument("--again", action="store_true", help=say("grade", "again"))
+    grade.add_argument("--private", metavar="FOLDER", help=say("grade", "private"))
     grade.add_argument("--course", metavar="FOLDER", help=say("grade", "course"))
     grade.add_argument("--key", metavar="FILE", help=say("grade", "key"))
     grade.add_argument("--no-gradebook", action="store_true", help=say("grade", "no-gradebook"))
@@ -113,6 +117,10 @@ def _lab(arguments) -> int:
 
 def _build(arguments) -> int:
     options = [f"--{name}" for name in ("all", "lint", "check", "draft") if getattr(arguments, name)]
+    if arguments.private:
+        from course_lib.grading import private
+
+        return private.build(_checkout("build"), Path(arguments.private).absolute(), options)
     return _tool("build", *arguments.unit, *options)
 
 
@@ -168,12 +176,10 @@ def _progress(arguments) -> int:
 
 
 def _release(arguments) -> int:
-    from pathlib import Path
-
     from course_lib.grading import release
 
-    for path in release.release(_checkout("release"), Path(arguments.out)):
-        print(path)
+    place = Path(arguments.private).absolute() if arguments.private else None
+    print("\n".join(release.release_lines(_checkout("release"), Path(arguments.out), place)))
     return 0
 
 
@@ -187,6 +193,7 @@ def _grade(arguments) -> int:
         units=arguments.unit,
         only=arguments.student,
         again=arguments.again,
+        private=arguments.private,
         course=arguments.course,
         key=arguments.key,
         gradebook=not arguments.no_gradebook,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from course_lib.grading.intake.roster import read_roster
 from course_lib.grading.intake.task import Task
+from course_lib.grading.private import root_of
 from course_lib.grading.run import Course, units_in
 from course_lib.grading.run import grade as grade_all
 from course_lib.grading.seeds import new_key, read_key, write_key
@@ -20,6 +21,7 @@ def grade(
     units: Sequence[str] | None = None,
     only: Sequence[str] = (),
     again: bool = False,
+    private: str | Path | None = None,
     course: str | Path | None = None,
     key: str | Path | None = None,
     gradebook: bool = True,
@@ -27,6 +29,7 @@ def grade(
     """Grade what lies in `submitted` with the lessons of the checkout `root`; returns lines for the terminal.
 
     only       ids of the students whose work is run; none: all.   again  run also what has a result that still holds.
+    private    folder of private units, built; theirs are graded like those of the checkout.
     course     folder of the gradebook and of all results; None: the one that holds `submitted`.
     key        file of the course key; None: `$COURSE_KEY`, else `key_path()`, where a key is made if there is none.
     gradebook  whether to write nbgrader's gradebook and `autograded/`.
@@ -42,12 +45,18 @@ def grade(
     students = read_roster(Path(roster))
     if unknown := sorted(set(only) - {student.id for student in students}):
         raise ValueError(f"--student {unknown[0]}: the roster {roster} holds no such id")
-    names = list(units or units_in(root, submitted))
+    own = Path(private).absolute() if private else None
+    names = list(units or units_in([root, *([own] if own else [])], submitted))
     if not names:
         raise ValueError(f"{submitted} holds no file or folder that is named after a unit; name the unit with --unit")
-    tasks = [Task.load(root, unit) for unit in names]
+    tasks = [Task.load(root_of(unit, root, own), unit) for unit in names]
     secret, kept, lines = _key(key)
-    place = Course(root, folder, submitted, secret, [kept, Path(roster).absolute()])
+    hidden = [
+        kept,
+        Path(roster).absolute(),
+        *(root_of(unit, root, own) / "lessons" / unit / "checks.py" for unit in names),
+    ]
+    place = Course(folder, submitted, secret, hidden)
     return [*lines, *grade_all(place, tasks, students, only=only, again=again, gradebook=gradebook)]
 
 

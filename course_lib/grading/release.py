@@ -11,6 +11,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from course_lib.grading import private
 from course_lib.grading.leak import leaks, secrets
 from course_lib.grading.sentences import say
 
@@ -39,6 +40,19 @@ def release(root: Path, out: Path) -> list[Path]:
         for path, target in zip((wheel, package), made, strict=True):
             target.write_bytes(path.read_bytes())
     return made
+
+
+def release_lines(root: Path, out: Path, own: Path | None) -> list[str]:
+    """Release the course, with private units if there are any; the paths, and where its points come from."""
+    if own is None:
+        return [*map(str, release(root, out)), say("points", public=sum(private.points(root).values()))]
+    with private.overlaid(root, own) as place:
+        if unbuilt := [unit for unit in private.units(own) if not (place / "exercises" / unit).is_dir()]:
+            raise ValueError(f"{unbuilt[0]} is not built: run `course build --private {own}` first")
+        made, points, names = release(place, out), private.points(place), private.units(own)
+    values = {"public": sum(points[unit] for unit in points if unit not in names)}
+    values |= {"private": sum(points.get(unit, 0) for unit in names), "units": ", ".join(names)}
+    return [*map(str, made), say("points_private", **values)]
 
 
 def secrets_in(path: Path, lessons: Path) -> list[str]:

@@ -60,21 +60,20 @@ class Row:
 
 @dataclass(frozen=True)
 class Course:
-    """Where things are: the checkout with the lessons, the course folder with the gradebook, the submissions.
+    """Where things are: the course folder with the gradebook, the submissions; and the course key.
 
     secret   files that no student's code may see, beside those in these folders.
     """
 
-    root: Path
     folder: Path
     submitted: Path
     key: bytes
     secret: Sequence[Path] = ()
 
 
-def units_in(root: Path, submitted: Path) -> list[str]:
-    """The units of a checkout for which somebody handed something in, by the names of folders and notebooks."""
-    units = [path.name for path in sorted((root / "exercises").glob("*")) if path.is_dir()]
+def units_in(roots: Sequence[Path], submitted: Path) -> list[str]:
+    """The units of these checkouts for which somebody handed something in, by the names of folders and notebooks."""
+    units = sorted(path.name for root in roots for path in (root / "exercises").glob("*") if path.is_dir())
     paths = (path for pattern in ("*/*", "*/*/*") for path in submitted.glob(pattern))
     names = {path.name for path in paths if path.is_dir() or intake.is_notebook(path.name)}
     return [unit for unit in units if any(unit in name for name in names)]
@@ -163,7 +162,7 @@ def _run(
     if not open_rows:
         return
     submissions = {name: (task, row.submission) for name, (task, row) in open_rows.items()}
-    with Engine(secret=_secret(course, tasks)) as engine, _progress(len(open_rows)) as progress:
+    with Engine(secret=_secret(course)) as engine, _progress(len(open_rows)) as progress:
         for name, (result, seeds) in tries.results(engine, course.key, submissions):
             task, row = open_rows[name]
             row.result, row.kind, row.reason = json.loads(json.dumps(result)), "", ""
@@ -171,20 +170,12 @@ def _run(
             progress.update()
 
 
-def _secret(course: Course, tasks: Sequence[Task]) -> list[Path]:
+def _secret(course: Course) -> list[Path]:
     """Files that the self-test looks for: some of each kind that students' code could gain by."""
-    solutions = [
-        course.root / place for task in tasks for place in (f"lessons/{task.unit}/checks.py", f"solutions/{task.unit}")
-    ]
     handed_in = (path for pattern in ("*/*.ipynb", "*/*/*.ipynb") for path in course.submitted.glob(pattern))
     own = (path for path in course.folder.glob("*") if path.is_file())
-    return [
-        *course.secret,
-        *solutions,
-        course.folder / ".grading" / "results.db",
-        *itertools.islice(own, 20),
-        *itertools.islice(handed_in, 20),
-    ]
+    kept = course.folder / ".grading" / "results.db"
+    return [*course.secret, kept, *itertools.islice(own, 20), *itertools.islice(handed_in, 20)]
 
 
 def _progress(total: int):

@@ -238,9 +238,9 @@ def test_a_stray_text_file_names_no_unit(handed_in):
     handed_in.submit("ada")
     (handed_in.root / "exercises" / "q97_other").mkdir(exist_ok=True)
     (handed_in.submitted / "ada" / "q97_other.txt").write_text("to do")
-    assert run.units_in(handed_in.root, handed_in.submitted) == [UNIT]
+    assert run.units_in([handed_in.root], handed_in.submitted) == [UNIT]
     (handed_in.submitted / "ada" / "q97_other.ipynb").write_text("{}")
-    assert run.units_in(handed_in.root, handed_in.submitted) == ["q97_other", UNIT]
+    assert run.units_in([handed_in.root], handed_in.submitted) == ["q97_other", UNIT]
     (handed_in.root / "exercises" / "q97_other").rmdir()
 
 

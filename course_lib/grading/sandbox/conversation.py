@@ -7,16 +7,21 @@ dies or talks out of turn is killed; what remains to be called goes on in a fres
 
 import secrets
 import signal
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
 
 from course_lib.grading.sandbox import wire
-from course_lib.grading.sandbox.sandbox import Limits, Sandbox
+from course_lib.grading.sandbox.sandbox import COURSE, Limits, Sandbox
 from course_lib.grading.sentences import say
 
 NAMES = {each.value: each.name for each in signal.Signals}
 """Of the signals that have one; those for real time have numbers only."""
+
+
+PLACES = sorted({sys.prefix, sys.base_prefix, str(COURSE.parent)}, key=len, reverse=True)
+"""Folders of this machine that an error may name."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +161,7 @@ class Conversation:
         else:
             request = {"cells": list(self._job.cells), "others": list(self._job.others)}
         if (error := self._ask(request, allowed).get("error")) and not self._silent:
-            self._errors[cell] = wire.clean(error)
+            self._errors[cell] = _told(error)
 
     def _call(self, call: Call) -> Reply:
         left = self._allowed[call.function] - self._spent[call.function]
@@ -230,10 +235,17 @@ def _reply(reply: dict) -> Reply:
             except ValueError as error:
                 return Reply("refused", error=wire.clean(error))
         case {"outcome": "raised" | "refused" as outcome, "error": str(error)}:
-            return Reply(outcome, error=wire.clean(error))
+            return Reply(outcome, error=_told(error))
         case {"outcome": "missing" | "memory" as outcome}:
             return Reply(outcome)
     return Reply("refused", error=say("refused", "form"))
+
+
+def _told(error: str) -> str:
+    """What a child says of an error, without the folders of this machine, which students' pages need not show."""
+    for place in PLACES:
+        error = error.replace(place, "…")
+    return wire.clean(error)
 
 
 def _reply_of(stop: _Stop, end: str) -> Reply:

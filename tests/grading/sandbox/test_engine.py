@@ -3,6 +3,7 @@
 import contextlib
 import math
 import re
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -104,6 +105,19 @@ def writes(x): return "x" * 5_000_000
     assert len(found["raises"].error) <= 500
     assert found["raises"].error.isprintable()
     assert found["crashes"].error in ("SIGABRT", "SIGSEGV")
+
+
+def test_no_folder_of_this_machine_is_named(engine):
+    cell = """
+import sys, torch
+def f(): raise OSError(f"in {torch.__file__} of {sys.prefix}")
+raise OSError(sys.base_prefix)
+"""
+    answered = one(engine, cell, calls=(call("f"),))
+    assert answered.replies[0].error.startswith("OSError: in …/")
+    for text in (answered.replies[0].error, answered.note):
+        assert sys.prefix not in text
+        assert sys.base_prefix not in text
 
 
 def test_how_a_process_ended_is_named():
