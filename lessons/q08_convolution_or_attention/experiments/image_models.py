@@ -1,8 +1,8 @@
 """Whole image models, at inference: does the one with fewer FLOPs take less time?
 
 The prediction charges each convolution, norm, activation and sum as a call of its own (`operations.forward`), at the
-peak of the best matrix product. Depthwise convolutions do few FLOPs with each number, and no library reaches that peak
-with them.
+peak of the best matrix product. Depthwise convolutions do few FLOPs with each number: by this prediction they wait for
+memory.
 """
 
 from course_lib.accounting import flops, hardware, models, operations
