@@ -54,6 +54,7 @@ def efficiency_view(kind: str, device: str) -> View:
     years = sorted({each.year for each in shares(kind)})
     where = KINDS[kind] if device == ALL else say("where", kind=KINDS[kind], device=hardware.load(device).name)
     number = "several" if len(found) > 1 else "one"
+    first, last = min(each.year for each in found), max(each.year for each in found)
     marks = [
         Points(_places(found, years), percents, [""] * len(found), texts=[_text(each) for each in found]),
         Line((-0.5, len(years) - 0.5), (middle, middle), say("median", middle=middle), dashed=True, label_at=0),
@@ -64,14 +65,14 @@ def efficiency_view(kind: str, device: str) -> View:
         title=say("title", number, where=where, middle=middle),
         description=say(
             "description",
-            number,
+            "same-year" if len(found) > 1 and first == last else number,
             where=where,
             count=len(found),
             low=min(percents),
             high=max(percents),
             middle=middle,
-            first=years[0],
-            last=years[-1],
+            first=first,
+            last=last,
         ),
         x=Axis(say("axes", "x"), categories=tuple(map(str, years))),
         y=Axis(say("axes", "y"), "%", 0, 100 if max(percents) <= 100 else 150),
