@@ -4,7 +4,7 @@ the reference, and the wrong answers that people give.
 
 from operator import mul
 
-from course_lib.teaching.checks.check import Check
+from course_lib.teaching.checks.check import Check, Close
 
 # ---- q08plus.convention-error --------------------------------------------------------------------
 
@@ -25,10 +25,17 @@ def _error_macs(layers):
     return sum(m * n * k for m, k, n in layers) / sum(m * n * (2 * k - 1) for m, k, n in layers) - 1
 
 
+def _error_shapes(layers):
+    return _error([list(layer) for layer in {tuple(layer) for layer in layers}])
+
+
 def _draw_error(rng):
-    """Two to four layers with different inner sizes, one of them small, so that a mean of errors is another number."""
+    """Three to five layers with different inner sizes, one of them small, so that a mean of errors is another number;
+    two layers are equal, as they are in a network.
+    """
     layers = [[rng.randrange(50, 200), rng.randrange(2, 5), rng.randrange(50, 200)]]
     layers += [[rng.randrange(2, 40), rng.randrange(20, 400), rng.randrange(2, 40)] for _ in range(rng.randrange(1, 4))]
+    layers.append(list(rng.choice(layers)))
     rng.shuffle(layers)
     return (layers,)
 
@@ -125,6 +132,16 @@ def _decode_halved_work(rows, share):
     ]
 
 
+def _decode_pairs(rows, share):
+    """Every line for several devices is taken for a pair."""
+    return _decode([row | {"devices": min(2, row["devices"])} for row in rows], share)
+
+
+def _decode_doubled_flop(rows, share):
+    """The work is doubled where the *line* is in multiply-adds."""
+    return _decode([row | {"work_unit": "GMAC"} if row["unit"] == "TMAC/s" else row for row in rows], share)
+
+
 def _decode_naive(rows, share):
     return _decode(rows, share, sparsity=False, line_macs=False, work_macs=False, devices=False)
 
@@ -140,14 +157,16 @@ def _row(number, unit, with_sparsity, devices, work, work_unit):
     }
 
 
-# An H100 SXM, an A100 by its dense line, a pair of H100 NVL, a small accelerator in multiply-adds, one with a star, and
-# the two dies of an MI250X.
+# An H100 SXM, an A100 by its dense line, a pair of H100 NVL, a small accelerator in multiply-adds (its work in either
+# unit), one with a star, the two dies of an MI250X, and eight A100s in a box.
 _H100 = _row(1979, "TFLOPS", True, 1, 4.09, "GMAC")
 _A100 = _row(312, "TFLOPS", False, 1, 8.18, "GFLOP")
 _PAIR = _row(3958, "TFLOPS", True, 2, 35.1, "GFLOP")
 _SMALL = _row(4, "TMAC/s", False, 1, 0.3, "GMAC")
+_SMALL_FLOP = _row(4, "TMAC/s", False, 1, 0.6, "GFLOP")
 _STARRED = _row(8, "TMAC/s", True, 1, 0.3, "GMAC")
 _DIES = _row(383, "TFLOPS", False, 2, 35.1, "GFLOP")
+_BOX = _row(4992, "TFLOPS", True, 8, 8.18, "GFLOP")
 
 
 def _draw_decode(rng):
@@ -223,10 +242,10 @@ def _attained(params, tokens, gpu_hours, peak, per_weight=6):
 
 
 def _draw_attained(rng):
-    """A model, and the hours in which it is trained at 5 to 60 % of a peak."""
+    """A model, and hours at which 5 to 300 % of a peak are attained: some that are reported cannot be."""
     params, tokens = rng.randrange(1, 500) * 1e9, rng.randrange(1, 20) * 1e12
     peak = rng.choice([312e12, 624e12, 989e12, 1979e12])
-    return params, tokens, round(6 * params * tokens / (rng.uniform(0.05, 0.6) * peak) / 3600), peak
+    return params, tokens, round(6 * params * tokens / (rng.uniform(0.05, 3.0) * peak) / 3600), peak
 
 
 CHECKS = [
@@ -281,6 +300,7 @@ CHECKS = [
             (405e9, 15.6e12, 30.84e6, 1979e12),
             (8e9, 15e12, 1.3e6, 989e12),
             (70e9, 2e12, 1.7e6, 312e12),
+            (70e9, 2e12, 0.5e6, 312e12),
         ],
         generate=_draw_attained,
         reference=_attained,
@@ -292,16 +312,24 @@ CHECKS = [
             "upside down": lambda *training: 1 / _attained(*training),
             "per cent": lambda *training: _attained(*training) * 100,
             "hours": lambda *training: _attained(*training) * 3600,
+            "at most 1": lambda *training: min(1, _attained(*training)),
         },
     ),
     Check(
         id="q08plus.convention-error",
         points=2,
         signature="convention_error(layers)",
-        public=[([[2, 3, 2]],), ([[8, 1, 8], [8, 64, 8]],), ([[100, 9, 1], [1, 768, 50]],)],
+        public=[
+            ([[2, 3, 2]],),
+            ([[8, 1, 8], [8, 64, 8]],),
+            ([[100, 9, 1], [1, 768, 50]],),
+            ([[3, 4, 5], [6, 64, 6], [6, 64, 6]],),
+        ],
         generate=_draw_error,
         reference=_error,
+        same=Close(rel=3e-4),  # a quotient near 1, less 1, keeps three or four digits in float32
         wrong={
+            "each shape once": _error_shapes,
             "share of the convention": _error_of_convention,
             "mean of errors": lambda layers: sum(1 / (2 * k - 1) for _, k, _ in layers) / len(layers),
             "per cent": lambda layers: 100 * _error(layers),
@@ -319,6 +347,7 @@ CHECKS = [
             ([[0, 3]], [[2], [0]]),
             ([[1, 2], [3, 0]], [[2, 1], [-1, 0]]),
             ([[1, 1, 1]], [[1], [-1], [2]]),
+            ([[-1, 2, 1], [0, 3, -2]], [[-2, 1, 0, 3], [1, 0, 2, 1], [2, 1, -1, 0]]),
         ],
         generate=_draw_count,
         reference=_count_reference,
@@ -336,7 +365,13 @@ CHECKS = [
         id="q08plus.decode-line",
         points=3,
         signature="images_per_second(rows, share)",
-        public=[([_H100], 1.0), ([_A100, _PAIR], 0.5), ([_SMALL, _H100, _A100], 0.4), ([_STARRED, _DIES], 0.5)],
+        public=[
+            ([_H100], 1.0),
+            ([_A100, _PAIR], 0.5),
+            ([_SMALL, _H100, _A100], 0.4),
+            ([_STARRED, _DIES, _STARRED], 0.5),
+            ([_SMALL_FLOP, _BOX], 0.6),
+        ],
         generate=_draw_decode,
         reference=_decode_reference,
         wrong={
@@ -350,6 +385,8 @@ CHECKS = [
             "always half": lambda rows, share: _decode(rows, share, always_half=True),
             "number ÷ work": _decode_naive,
             "share forgotten": lambda rows, share: _decode(rows, 1.0),
+            "pairs only": _decode_pairs,
+            "GFLOP doubled": _decode_doubled_flop,
         },
     ),
     Check(
@@ -359,6 +396,7 @@ CHECKS = [
         public=[
             (405e9, 15.6e12, 16384, 1979, 0.4, 2.0),
             (8e9, 15e12, 1024, 624, 0.35, 1.5),
+            (1e9, 1e12, 256, 2615, 0.5, 1.5),  # so cheap that rounding shows
         ],
         generate=_draw_budget,
         reference=_budget_reference,
