@@ -34,11 +34,15 @@ def test_what_is_built(built):
     about = json.loads((built.root / "notebooks/q99_toy.json").read_text())
     assert about == {"title": "A toy", "minutes": 5, "deeper": 0, "exercises": 10, "cells": {}}
     data = json.loads((built.root / "exercises/q99_toy/checks.json").read_text())
-    assert data["q99.twice"]["cases"] == [
-        {"input": {"args": [3]}, "expected": 6},
-        {"input": {"args": [5.5]}, "expected": 11.0},
-    ]
-    assert data["q99.twice"]["wrong"] == [{"name": "squared", "message": "You squared it.", "outputs": [9, 30.25]}]
+    chosen, drawn = data["q99.twice"]["cases"][:2], data["q99.twice"]["cases"][2:]
+    assert chosen == [{"input": {"args": [3]}, "expected": 6}, {"input": {"args": [5.5]}, "expected": 11.0}]
+    for case in drawn:
+        (x,) = case["input"]["args"]
+        assert case == {"input": {"args": [x]}, "expected": 2 * x, "drawn": True}
+    assert len({json.dumps(case) for case in drawn}) == 4
+    (wrong,) = data["q99.twice"]["wrong"]
+    assert (wrong["name"], wrong["message"]) == ("squared", "You squared it.")
+    assert wrong["outputs"] == [case["input"]["args"][0] ** 2 for case in (*chosen, *drawn)]
 
 
 def test_the_executed_notebook(built):

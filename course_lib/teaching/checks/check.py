@@ -118,6 +118,7 @@ class _Attempt:
         self.fn = fn
         self.same = Close(**spec["same"])
         self.inputs = [case["input"] for case in spec["cases"]]
+        self.chosen = sum(not case.get("drawn", False) for case in spec["cases"])
         self.expected = [case["expected"] for case in spec["cases"]]
         self.unit = spec.get("unit")
         self.partial, self.earned = 0, []
@@ -132,9 +133,10 @@ class _Attempt:
         index, stopped, shown = 0, None, ""
         with Calls(self.fn, SECONDS) as calls:
             try:
-                for index in (*range(len(self.inputs)), 0):
-                    if len(answers) == len(self.inputs) and calls.seconds > SECONDS / 2:
-                        break  # too slow to be repeated within the limit
+                # The first input again, and those that were drawn, only where the time is more than enough.
+                for index in (*range(self.chosen), 0, *range(self.chosen, len(self.inputs))):
+                    if len(answers) >= self.chosen and calls.seconds > SECONDS / 2:
+                        break
                     args, kwargs = decode_arguments(self.inputs[index])
                     if error := binding_error(self.fn, args, kwargs):
                         stopped = error
@@ -144,13 +146,13 @@ class _Attempt:
                 raise
             except BaseException as error:
                 stopped, shown = error, calls.shown
-        first = [answer.value for answer in answers[: len(self.inputs)]]
+        again = answers.pop(self.chosen) if len(answers) > self.chosen else None
+        first = [answer.value for answer in answers]
         agree = [self._near(got, want) for got, want in zip(first, self.expected, strict=False)]
-        again = answers[len(self.inputs)] if len(answers) > len(self.inputs) else None
         if again and (differs := self._differs(answers[0], again)):
             print(again.shown, end="\n" if again.shown else "")
             return differs
-        self._credit(agree)
+        self._credit(agree, stopped is None)
         if not all(agree):
             at = agree.index(False)
             shown, result = answers[at].shown, self._wrong(answers[at], at, first, agree)
@@ -177,9 +179,9 @@ class _Attempt:
             return self._right()
         return self._wrong(Answer(value, False, "", False), 0, [value], [False])
 
-    def _credit(self, agree: list[bool]) -> None:
-        """The groups whose inputs were all tried and all answered rightly, and their points."""
-        tried = [*agree, *[False] * (len(self.inputs) - len(agree))]
+    def _credit(self, agree: list[bool], rest: bool) -> None:
+        """The groups whose inputs were all answered rightly, and their points; `rest` stands for those not tried."""
+        tried = [*agree, *[rest] * (len(self.inputs) - len(agree))]
         for group, points in self.spec.get("groups", {}).items():
             cases = zip(self.spec["cases"], tried, strict=True)
             if all(right for case, right in cases if case["group"] == group):

@@ -139,13 +139,18 @@ class Check:
         return _encode_arguments(self.generate(rng, group) if self.groups else self.generate(rng), self.id)
 
 
-def public_cases(check: Check) -> dict:
+def public_cases(check: Check, drawn: int = 0) -> dict:
     """`check` as data for `checks.json`: no code, but what the reference and each wrong answer give in public, to
     `DIGITS` digits, so that every processor writes the same file.
 
+    drawn   inputs of each group that are drawn as hidden ones are, the same at every build, beside those that the
+            author chose: so that what `check()` calls right is what the grade will call right.
+
     Raises `ValueError` naming the check if one of them fails or returns what JSON cannot hold.
     """
-    inputs = check.inputs()
+    rng, chosen = random.Random(check.id), check.inputs()
+    groups = check.group_points() if check.unit is None else ()
+    inputs = [*chosen, *((group, check.draw(rng, group)) for group in groups for _ in range(drawn))]
     data = {
         "points": check.points,
         "signature": check.signature,
@@ -153,8 +158,10 @@ def public_cases(check: Check) -> dict:
         "allow": list(check.allow),
         "insight": check.insight,
         "cases": [
-            {"input": case, "expected": rounded(expected(check, case)), **({"group": group} if group else {})}
-            for group, case in inputs
+            {"input": case, "expected": rounded(expected(check, case))}
+            | ({"group": group} if group else {})
+            | ({"drawn": True} if at >= len(chosen) else {})
+            for at, (group, case) in enumerate(inputs)
         ],
         "wrong": [
             {

@@ -2,10 +2,12 @@
 
 import json
 import sys
+import types
 
 import pytest
 
 from course_lib import units
+from course_lib.teaching.checks import check_run
 from course_lib.teaching.checks.check import Check, check, public_cases
 from tests.teaching.checks.toy_checks import CHECKS
 
@@ -42,3 +44,11 @@ def unit(tmp_path, monkeypatch) -> Unit:
     lesson.touch()
     made.hold(*CHECKS)
     return made
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The seconds that the limit counts: they pass by `clock.now += …` only. Alarms ring by the real clock."""
+    clock = types.SimpleNamespace(now=0.0)
+    monkeypatch.setattr(check_run, "time", types.SimpleNamespace(monotonic=lambda: clock.now))
+    return clock

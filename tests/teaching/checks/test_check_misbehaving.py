@@ -9,13 +9,11 @@ import signal
 import sys
 import threading
 import time
-import types
 import warnings
 
 import numpy as np
 import pytest
 
-from course_lib.teaching.checks import check_run
 from course_lib.teaching.checks.check import check
 from course_lib.teaching.record import record
 from tests.teaching.checks.toy_checks import a_check
@@ -313,14 +311,6 @@ def test_a_loop_that_never_ends(loop, monkeypatch):
     assert sys.exc_info() == (None, None, None), "nothing is left that a later error would be blamed on"
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
     assert check("q99.intensity", lambda flops, nbytes: flops / nbytes).passed, "the next check works"
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """The seconds that the limit counts: they pass by `clock.now += …` only. Alarms ring by the real clock."""
-    clock = types.SimpleNamespace(now=0.0)
-    monkeypatch.setattr(check_run, "time", types.SimpleNamespace(monotonic=lambda: clock.now))
-    return clock
 
 
 def test_a_slow_function_is_not_called_twice_with_one_input(clock, monkeypatch):
