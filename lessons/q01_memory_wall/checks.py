@@ -141,6 +141,10 @@ def _longest_rounded_up(caches, arrays, bytes_per_number):
     return [ceil(kib * 1024 * copies / (arrays * bytes_per_number)) for kib, copies in caches]
 
 
+def _longest_rounded_early(caches, arrays, bytes_per_number):
+    return [copies * (kib * 1024 // (arrays * bytes_per_number)) for kib, copies in caches]
+
+
 def _longest_not_whole(caches, arrays, bytes_per_number):
     return [kib * 1024 * copies / (arrays * bytes_per_number) for kib, copies in caches]
 
@@ -156,10 +160,19 @@ def _longest_last_once(caches, arrays, bytes_per_number):
 
 
 def _draw_knees(rng):
-    """A second cache for each core or for two, and one last cache or several."""
-    cores, share, last = rng.choice([4, 6, 8, 12]), rng.choice([1, 2]), rng.choice([1, 2, 4])
-    l1, l2, l3 = rng.choice([32, 48]), rng.choice([256, 512, 1024, 1280, 2048]), 1024 * rng.choice([8, 16, 20, 32, 64])
-    return [[l1, cores], [l2, cores // share], [l3, last]], rng.choice([2, 3, 5, 7]), rng.choice([2, 4, 8])
+    """A second cache for each core or for two, and one last cache or several.
+
+    Whatever is divided first, float32 rounds the lengths down rightly: they are short, and none that has a third, a
+    fifth or a seventh left over is near a whole number.
+    """
+    while True:
+        cores, share, last = rng.choice([4, 6, 8, 12]), rng.choice([1, 2]), rng.choice([1, 2, 4])
+        l1, l2, l3 = rng.choice([32, 48]), rng.choice([256, 512, 1024, 1280]), 1024 * rng.choice([2, 4, 8, 16, 20])
+        caches = [[l1, cores], [l2, cores // share], [l3, last]]
+        arrays, size = rng.choice([2, 3, 5, 7]), rng.choice([2, 4, 8])
+        whole = arrays > 2 and any(kib * copies % arrays == 0 for kib, copies in caches)
+        if max(_longest(caches, arrays, size)) < 2**20 and not whole:
+            return caches, arrays, size
 
 
 # ---- q01.sectors ---------------------------------------------------------------------------------
@@ -297,7 +310,7 @@ CHECKS = [
         id="q01.turn-used",
         points=0,
         signature="wanted_share(stride, bytes_per_number, line)",
-        public=[(2, 4, 64), (16, 4, 64), (50, 4, 64), (5, 8, 128), (100, 2, 32)],
+        public=[(2, 4, 64), (12, 4, 64), (16, 4, 64), (50, 4, 64), (5, 8, 128), (100, 2, 32)],
         generate=_draw_used,
         reference=_used,
         wrong={
@@ -326,7 +339,13 @@ CHECKS = [
         id="q01.turn-rate",
         points=0,
         signature="arriving(under_way, latency, line, bandwidth)",
-        public=[(1, 175e-9, 64, 44e9), (12, 100e-9, 64, 44e9), (500, 175e-9, 64, 44e9), (9000, 4e-7, 32, 1.5e12)],
+        public=[
+            (1, 175e-9, 64, 44e9),
+            (12, 100e-9, 64, 44e9),
+            (100, 175e-9, 64, 44e9),
+            (500, 175e-9, 64, 44e9),
+            (9000, 4e-7, 32, 1.5e12),
+        ],
         generate=_draw_arriving,
         reference=_arriving,
         wrong={
@@ -344,6 +363,7 @@ CHECKS = [
         public=[
             (70_000_000_000, 2, [7e9, 24e9, 1555e9]),
             (7_000_000_000, 4, [3.35e12, 63e9, 2.5e9]),
+            (8_000_000_000, 1, [63e9, 5e9, 12e9, 3.35e12]),
         ],
         generate=_draw_checkpoint,
         reference=_checkpoint,
@@ -365,6 +385,7 @@ CHECKS = [
             ([[48, 2], [1024, 2], [32768, 1]], 3, 4),
             ([[32, 8], [512, 4], [16384, 2]], 3, 8),
             ([[64, 4], [4096, 1]], 5, 2),
+            ([[32, 12], [1280, 6], [4096, 2]], 7, 2),
         ],
         generate=_draw_knees,
         reference=_longest,
@@ -375,6 +396,7 @@ CHECKS = [
             "KB for KiB": _longest_thousand,
             "in bytes": lambda caches, arrays, bytes_per_number: _longest(caches, arrays, 1),
             "rounded up": _longest_rounded_up,
+            "rounded early": _longest_rounded_early,
             "not whole": _longest_not_whole,
             "levels added up": _longest_all_levels,
             "the last level once": _longest_last_once,
