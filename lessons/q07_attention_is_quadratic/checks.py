@@ -100,6 +100,17 @@ def _half_floor(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
     return [token // pair, 2 * token // pair - 1]
 
 
+def _half_strict(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    token, pair = _token(layers, d_model, key_width, d_ff, mlp_matrices, vocab), 4 * layers * d_model
+    return [token // pair + 1, 2 * token // pair]
+
+
+def _half_one_more(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
+    """Rounded down and 1 added in the first number only."""
+    right = _half(layers, d_model, key_width, d_ff, mlp_matrices, vocab)
+    return [_half_strict(layers, d_model, key_width, d_ff, mlp_matrices, vocab)[0], right[1]]
+
+
 def _half_no_causal(layers, d_model, key_width, d_ff, mlp_matrices, vocab):
     return [_half(layers, d_model, key_width, d_ff, mlp_matrices, vocab)[0]] * 2
 
@@ -120,16 +131,14 @@ def _half_one_flop_a_weight(layers, d_model, key_width, d_ff, mlp_matrices, voca
 
 
 def _draw_half(rng):
-    """A gated model with fewer key heads, whose MLP is wider than two and a half of its widths. Its half point is no
-    whole number, so rounding shows.
+    """A model with fewer key heads, whose MLP is wider than two and a half of its widths. Its half point is a whole number
+    in half of the draws, and less than a half above one in the others: the head adds vocab / (2 · layers) to it.
     """
-    while True:
-        heads, groups = rng.choice([16, 32, 48]), rng.choice([2, 4, 8])
-        d = 128 * heads
-        layers, wide = rng.randrange(12, 90), d * 5 // 2 + 64 * rng.randrange(1, 60)
-        model = (layers, d, d // groups, wide, rng.choice([2, 3, 3]), rng.randrange(32_000, 200_000))
-        if _token(*model) % (4 * layers * d):
-            return model
+    heads, groups = rng.choice([16, 32, 48]), rng.choice([2, 4, 8])
+    d = 128 * heads
+    layers, wide = rng.randrange(12, 90), d * 5 // 2 + 64 * rng.randrange(1, 60)
+    vocab = 2 * layers * rng.randrange(32_000 // layers, 100_000 // layers) + rng.choice([0, rng.randrange(1, layers)])
+    return layers, d, d // groups, wide, rng.choice([2, 3]), vocab
 
 
 # ---- q07.online ----------------------------------------------------------------------------------
@@ -173,6 +182,18 @@ def _online_own_maxima(pieces):
         weights = [math.exp(score - max(scores)) for score in scores]
         total += sum(weights)
         result += sum(w * v for w, v in zip(weights, values, strict=True))
+    return result / total
+
+
+def _online_piece_maximum(pieces):
+    """Each piece relative to its own maximum, the old sums brought to it by a factor that is cut off before it overflows."""
+    biggest, total, result = -math.inf, 0.0, 0.0
+    for scores, values in pieces:
+        weights = [math.exp(score - max(scores)) for score in scores]
+        rescale = math.exp(min(biggest - max(scores), 300))
+        total = total * rescale + sum(weights)
+        result = result * rescale + sum(w * v for w, v in zip(weights, values, strict=True))
+        biggest = max(scores)
     return result / total
 
 
@@ -236,6 +257,10 @@ def _blocked_whole_blocks(q, k, v, block):
     return {"result": _weights(q, k) @ v, "moved": 2 * q.size + 2 * q.size * (len(q) // block)}
 
 
+def _blocked_block_too_many(q, k, v, block):
+    return {"result": _weights(q, k) @ v, "moved": 2 * q.size + 2 * q.size * (len(q) // block + 1)}
+
+
 def _blocked_no_values(q, k, v, block):
     return {"result": _weights(q, k) @ v, "moved": 2 * q.size + q.size * math.ceil(len(q) / block)}
 
@@ -266,6 +291,13 @@ def _blocked_running(q, k, v, block, factor):
     return {"result": result / total, "moved": _moved(q, block)}
 
 
+def _blocked_first_maximum(q, k, v, block):
+    """The largest score of the first block is taken away from all; what would overflow is cut off."""
+    scores = q @ k.T / math.sqrt(q.shape[1])
+    weights = np.exp(np.minimum(scores - scores[:, :block].max(1, keepdims=True), 300))
+    return {"result": weights / weights.sum(1, keepdims=True) @ v, "moved": _moved(q, block)}
+
+
 def _blocked_inverted(q, k, v, block):
     return _blocked_running(
         q, k, v, block, lambda old, new: np.where(old > -np.inf, np.exp(np.minimum(new - old, 300)), 0)
@@ -277,50 +309,43 @@ def _arrays(rng, n, d):
     return tuple(np.array([[round(rng.gauss(0, 1.5), 2) for _ in range(d)] for _ in range(n)]) for _ in range(3))
 
 
-def _raise_scores(q, k, first=0):
-    """Set a column of q and of k so that the scores of the keys from `first` on lie some hundreds above 0, and in every
-    other row below.
+def _far_scores(q, k, block):
+    """Set the first three columns of q and of k so that scores are too large for an exponential, in four kinds of rows by
+    turns: all scores some hundreds above 0; all as far below; those after the first block far above the earlier ones; the
+    first block far above all later ones, and neighbouring keys far apart.
     """
-    q[:, 0] = [40 * (-1) ** row for row in range(len(q))]
-    k[first:, 0] = 40 + 0.01 * k[first:, 0].round()
-    return q, k
-
-
-def _spread_scores(q, k, block):
-    """Set a column of q and of k so that the scores of neighbouring keys lie some hundreds apart, and in every other row
-    the first block far above all later ones.
-    """
-    q, k = _raise_scores(q, k)
-    k[::2, 0] *= -1
-    k[block:, 0] = np.minimum(k[block:, 0], 0)
+    small = 0.01 * k[:, :3].round()
+    k[:, :3] = small + 40
+    k[:block, 1] = small[:block, 1]
+    k[::2, 2] *= -1
+    k[block:, 2] = np.minimum(k[block:, 2], 0)
+    q[:, :3] = 0
+    for row in range(len(q)):
+        q[row, (0, 0, 1, 2)[row % 4]] = (40, -40, 40, 40)[row % 4]
     return q, k
 
 
 def _draw_blocked(rng):
-    """The last block is shorter, and the maximum of some row grows after the first block. In three of four draws the scores
-    of all keys, or of all after the first block, or the differences within a block are too large for an exponential.
+    """In half of the draws the last block is one row only; in three of four scores are too large for an exponential. The
+    maximum of some row grows after the first block.
     """
     while True:
-        block = rng.randrange(2, 5)
-        q, k, v = _arrays(rng, block * rng.randrange(2, 4) + rng.randrange(1, block), rng.randrange(2, 5))
-        scores = rng.choice(["small", "large", "large later", "spread"])
-        if scores == "spread":
-            q, k = _spread_scores(q, k, block)
-        elif scores != "small":
-            q, k = _raise_scores(q, k, 0 if scores == "large" else block)
+        block, far = rng.randrange(3, 6), rng.random() < 0.75
+        n = block * rng.randrange(2, 4) + rng.choice([0, 1])
+        q, k, v = _arrays(rng, n, rng.randrange(3, 5) if far else rng.randrange(2, 5))
+        if far:
+            q, k = _far_scores(q, k, block)
         scores = q @ k.T / math.sqrt(q.shape[1])
         if (scores.max(1) - scores[:, :block].max(1)).max() > 1:
             return q, k, v, block
 
 
-def _public_blocked(n, d, block, scores="small"):
+def _public_blocked(n, d, block, far=False):
     import random
 
     q, k, v = _arrays(random.Random(2 * n), n, d)  # no result is so near zero that processors differ in its 12th digit
-    if scores == "spread":
-        q, k = _spread_scores(q, k, block)
-    elif scores == "large":
-        q, k = _raise_scores(q, k)
+    if far:
+        q, k = _far_scores(q, k, block)
     return q, k, v, block
 
 
@@ -519,6 +544,8 @@ CHECKS = [
             "no result": _half_no_output,
             "key width in a pair": _half_keys_in_pair,
             "rounded down": _half_floor,
+            "more than half": _half_strict,
+            "one more": _half_one_more,
             "six widths": _half_six,
             "two widths": _half_two,
             "eight widths": _half_eight,
@@ -541,6 +568,7 @@ CHECKS = [
             ([[[0.0], [1.0]], [[1000.0], [2.0]]],),
             ([[[5.0, 4.0], [1.0, 2.0]], [[1.0, 0.0], [10.0, 20.0]]],),
             ([[[900.0], [1.0]], [[0.0], [10.0]]],),
+            ([[[0.5, 900.0], [1.0, 4.0]], [[0.0], [10.0]], [[899.0], [7.0]]],),
             ([[[-900.0, 900.0, -900.0], [1.0, 5.0, 2.0]], [[-900.0, 901.0, -900.0], [3.0, 8.0, 4.0]]],),
         ],
         generate=_draw_online,
@@ -554,6 +582,7 @@ CHECKS = [
             "mean of pieces": lambda pieces: sum(_online([piece]) for piece in pieces) / len(pieces),
             "last piece": lambda pieces: _online(pieces[-1:]),
             "own maxima": _online_own_maxima,
+            "piece maximum": _online_piece_maximum,
             "from zero": _online_from_zero,
             "not divided": _online_no_division,
         },
@@ -566,8 +595,8 @@ CHECKS = [
             _public_blocked(8, 3, 2),
             _public_blocked(7, 2, 3),
             _public_blocked(9, 4, 4),
-            _public_blocked(5, 2, 2, scores="large"),
-            _public_blocked(7, 2, 3, scores="spread"),
+            _public_blocked(5, 3, 2, far=True),
+            _public_blocked(8, 4, 3, far=True),
         ],
         generate=_draw_blocked,
         reference=_blocked,
@@ -580,6 +609,7 @@ CHECKS = [
             "all each time": _blocked_all_each_time,
             "keys and queries": _blocked_keys_and_queries,
             "whole blocks": _blocked_whole_blocks,
+            "a block too many": _blocked_block_too_many,
             "scores moved": _blocked_with_scores,
             "result not counted": _blocked_no_result,
             "bytes": lambda q, k, v, block: {"result": _weights(q, k) @ v, "moved": 8 * _moved(q, block)},
@@ -587,6 +617,7 @@ CHECKS = [
             "a softmax each": _blocked_by_piece,
             "no rescaling": lambda q, k, v, block: _blocked_running(q, k, v, block, lambda old, new: 1.0),
             "inverted": _blocked_inverted,
+            "first maximum": _blocked_first_maximum,
         },
     ),
     Check(
