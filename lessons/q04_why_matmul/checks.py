@@ -160,6 +160,10 @@ def _smallest_ridge_rounded(peak, bandwidth, bytes_per_element):
     return ceil(Fraction(3 * bytes_per_element * ceil(Fraction(peak) / Fraction(bandwidth)), 2))
 
 
+def _smallest_two_decimals(peak, bandwidth, bytes_per_element):
+    return ceil(Fraction(3 * bytes_per_element, 2) * round(Fraction(peak) / Fraction(bandwidth), 2))
+
+
 def _smallest_one_too_many(peak, bandwidth, bytes_per_element):
     return int(_exact_n(peak, bandwidth, bytes_per_element)) + 1
 
@@ -182,14 +186,19 @@ def _ways_to_n(peak, bandwidth, size):
 
 def _draw_smallest(rng, group):
     """A device and a format: n a little above a whole number (`round` fails), or whole in whatever order one computes,
-    in fp32 too. There the ridge point is mostly not whole: who rounds that must fail.
+    in fp32 too. There the ridge point is mostly not whole: who rounds that must fail. Most of the former are so little
+    above it that two decimals of the ridge point are too few, and small, so that fp32 is enough.
     """
+    near = rng.random() < 0.6
     while True:
         bandwidth = rng.randrange(500, 8000) * 1e9
         if group == _BETWEEN:
             peak, size = rng.randrange(50, 2500) * 1e12, rng.choice([2, 4])
             exact = _exact_n(peak, bandwidth, size)
-            if 0.02 < exact % 1 < 0.48 and exact > 40:
+            if near and _smallest_two_decimals(peak, bandwidth, size) == ceil(exact):
+                continue
+            least, most = (0.004, 1500) if near else (0.02, 15_000)
+            if least < exact % 1 < 0.48 and 40 < exact < most:
                 return peak, bandwidth, size
             continue
         peak, size = rng.randrange(200, 4800) / 4 * bandwidth, rng.choice([2, 4, 8])
@@ -362,6 +371,10 @@ def _waves_one_too_many(shapes, tile_m, tile_n, multiprocessors):
     return _report(shapes, tile_m, tile_n, multiprocessors, waves_of=lambda tiles: tiles // multiprocessors + 1)
 
 
+def _waves_a_tile_too_many(shapes, tile_m, tile_n, multiprocessors):
+    return _report(shapes, tile_m, tile_n, multiprocessors, tiles_of=lambda m, n: (m // tile_m + 1) * (n // tile_n + 1))
+
+
 def _waves_to_the_nearest(shapes, tile_m, tile_n, multiprocessors):
     return _report(
         shapes, tile_m, tile_n, multiprocessors, waves_of=lambda tiles: max(1, round(tiles / multiprocessors))
@@ -439,7 +452,7 @@ CHECKS = [
         id="q04.turn-ratio",
         points=0,
         signature="times_as_long(n, peak, bandwidth)",
-        public=[(4096, 989e12, 3.35e12), (512, 989e12, 3.35e12), (2000, 125e12, 900e9)],
+        public=[(4096, 989e12, 3.35e12), (512, 989e12, 3.35e12), (600, 125e12, 900e9)],
         generate=_draw_ratio,
         reference=_ratio,
         wrong={
@@ -504,8 +517,19 @@ CHECKS = [
         signature="smallest_compute_bound_n(peak, bandwidth, bytes_per_element)",
         groups={_BETWEEN: 1, _WHOLE: 1},
         public={
-            _BETWEEN: [(989e12, 3.35e12, 2), (312e12, 1.555e12, 2), (19.5e12, 1.555e12, 4)],
-            _WHOLE: [(1e15, 1e12, 2), (7.5e12, 1e12, 4)],
+            _BETWEEN: [  # one that two decimals of the ridge point miss, and one larger than all hidden ones
+                (989e12, 3.35e12, 2),
+                (312e12, 1.555e12, 2),
+                (19.5e12, 1.555e12, 4),
+                (261e12, 2.039e12, 2),
+                (4e15, 700e9, 2),
+            ],
+            _WHOLE: [  # one that one decimal misses, and one larger than all hidden ones
+                (1e15, 1e12, 2),
+                (7.5e12, 1e12, 4),
+                (806e12, 8e12, 8),
+                (3e15, 2e12, 8),
+            ],
         },
         generate=_draw_smallest,
         reference=_smallest,
@@ -518,6 +542,7 @@ CHECKS = [
             "rounded down": _smallest_rounded_down,
             "to the nearest": _smallest_nearest,
             "one too many": _smallest_one_too_many,
+            "two decimals": _smallest_two_decimals,
             "ridge point rounded": _smallest_ridge_rounded,
             "not rounded": _smallest_not_rounded,
         },
@@ -595,7 +620,12 @@ CHECKS = [
         points=3,
         signature="wave_report(shapes, tile_m, tile_n, multiprocessors)",
         public=[
-            ([[1408, 3072], [1409, 3072], [1300, 3100], [2900, 1400], [129, 25600]], 128, 256, 132),
+            (  # the last one: 130 tiles, which a row or a column of tiles too many makes more than a wave
+                [[1408, 3072], [1409, 3072], [1300, 3100], [2900, 1400], [129, 25600], [1664, 2560]],
+                128,
+                256,
+                132,
+            ),
             ([[1537, 2305], [4096, 4096]], 256, 128, 108),
             ([[2000, 3450], [2310, 3650], [864, 3040]], 96, 160, 114),
         ],
@@ -604,6 +634,7 @@ CHECKS = [
         wrong={
             "as given": _waves_as_given,
             "a wave too many": _waves_one_too_many,
+            "a tile too many": _waves_a_tile_too_many,
             "waves to the nearest": _waves_to_the_nearest,
             "parts of tiles": _waves_parts_of_tiles,
             "columns not rounded": _waves_columns_not_rounded,
