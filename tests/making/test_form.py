@@ -123,7 +123,7 @@ def test_a_long_core_path_says_where_it_is_long(unit):
     unit.edit("lesson.md", "## On trial\n", "## On trial\n\n" + "word " * 100)
     ((_, message),) = [each for each in unit.problems() if "words" in each[1] and "limit" in each[1]]
     assert re.match(
-        r"core path: 2,7\d\d words, 2,500 are the limit; the longest sections are 'Count' with 2,4", message
+        r"core path: 2,7\d\d words, 2,500 are the limit; the longest sections are 'Count' with 2,5", message
     )
     assert message.index("'Count'") < message.index("'On trial' with 1")
     assert "## Deeper: …" in message
