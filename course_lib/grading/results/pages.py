@@ -164,10 +164,10 @@ def teacher_page(task: Task, rows: Sequence, entries: Entries, strangers: Sequen
     """Points by exercise, the commonest wrong answers, who is held, what intake repaired."""
     graded = [row for row in rows if not row.held]
     body = as_html([say("report", "teacher_counts", **_counts(rows))])
+    body += _table(say.all("report", "by_exercise"), [_exercise(task, item, graded, entries) for item in task.items])
     if suspicious := _suspicious(task, rows):
         body += f"<h2>{say('report', 'suspicious_title')}</h2>{as_html([say('report', 'suspicious_read')])}"
         body += _table(say.all("report", "suspicious_head"), suspicious)
-    body += _table(say.all("report", "by_exercise"), [_exercise(task, item, graded, entries) for item in task.items])
     for item in task.items:
         if item.check and (counts := _wrong_answers(item, graded)):
             body += f"<h2>{html.escape(item.title)}</h2>{_table(say.all('report', 'wrong_answers'), counts)}"
