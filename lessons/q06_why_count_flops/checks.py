@@ -28,6 +28,11 @@ def _no_head(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
     return 3 * (weights + pairs) * tokens_per_second / (devices * peak)
 
 
+def _layers_only(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
+    weights, _, _ = _parts(layers, d_model, vocab, seq)
+    return 3 * weights * tokens_per_second / (devices * peak)
+
+
 def _recomputed(layers, d_model, vocab, seq, tokens_per_second, devices, peak):
     return 4 * sum(_parts(layers, d_model, vocab, seq)) * tokens_per_second / (devices * peak)
 
@@ -235,6 +240,10 @@ _IMAGES = [
     {"op": "linear", "rows": 10, "in": 64, "out": 10, "bias": True},
     {"op": "embedding", "rows": 5, "width": 3},
 ]
+_KNOWN = [
+    {"op": "linear", "rows": 20, "in": 12, "out": 36, "bias": False},
+    {"op": "conv", "positions": 49, "in": 24, "out": 24, "kernel": [1, 7], "groups": 24},
+]
 
 
 def _draw_count(rng):
@@ -393,6 +402,7 @@ CHECKS = [
             "no pairs": _no_pairs,
             "causal": _causal,
             "no head": _no_head,
+            "layers only": _layers_only,
             "positions": _positions_counted,
             "all parameters": _all_parameters,
             "both tables": _both_tables,
@@ -422,6 +432,7 @@ CHECKS = [
             "extras": lambda layers, d_model, vocab, seq: _token(layers, d_model, vocab, seq) + layers * 4 * d_model,
             "whole sequence": lambda layers, d_model, vocab, seq: seq * _token(layers, d_model, vocab, seq),
             "no head": lambda layers, d_model, vocab, seq: _token(layers, d_model, vocab, seq) - 2 * d_model * vocab,
+            "layers' weights only": lambda layers, d_model, vocab, seq: layers * 24 * d_model**2,
         },
     ),
     Check(
@@ -447,7 +458,7 @@ CHECKS = [
         id="q06.honest-counter",
         points=4,
         signature="count(ops)",
-        public=[(_TRACE,), (_IMAGES,)],
+        public=[(_TRACE,), (_IMAGES,), (_KNOWN,)],
         generate=_draw_count,
         reference=_count_right,
         wrong={

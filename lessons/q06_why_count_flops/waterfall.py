@@ -5,7 +5,7 @@ utilisation (MFU). The rest is lost, and each kind of operation lost what it too
 FLOPs would have taken at the peak: a sum over the classes of the profile, so nothing is left over.
 
     r = experiments.run("train_step_waterfall")
-    waterfall.shares(r)                      # {"model FLOPs": 60.3, "products below the peak": 10.9, ...}
+    waterfall.shares(r)                      # {"model FLOPs": 60.3, "products below the peak": 10.8, ...}
     waterfall.draw(r, beside=experiments.load("train_step_waterfall"))
 """
 

@@ -3,7 +3,7 @@
 MFU is the FLOPs that the model needs for the tokens of a second, over the device's peak (Chowdhery et al., "PaLM",
 arXiv:2204.02311). The model's FLOPs count every pair of tokens in attention, although SDPA computes half of them, and
 nothing twice. The peak is the measured rate of the best matrix product, not a data sheet's. The prediction sums the
-roofline's seconds of all operations of the step, see `train_step_waterfall`.
+roofline's seconds of the operations that `train_step_waterfall` predicts: nothing for copies and look-ups.
 """
 
 from collections.abc import Mapping, Sequence
