@@ -28,6 +28,14 @@ def _bytes_master_by_weight(weight_bits, grad_bits, master_bits, moments, moment
     return _bytes(weight_bits, grad_bits, 32 if weight_bits < 32 else 0, moments, moment_bits)
 
 
+def _bytes_master_beside_16(weight_bits, grad_bits, master_bits, moments, moment_bits):
+    return _bytes(weight_bits, grad_bits, master_bits if weight_bits < 32 else 0, moments, moment_bits)
+
+
+def _bytes_always_two(weight_bits, grad_bits, master_bits, moments, moment_bits):
+    return _bytes(weight_bits, grad_bits, master_bits, 2, moment_bits)
+
+
 def _bytes_as_bits(weight_bits, grad_bits, master_bits, moments, moment_bits):
     return 8 * _bytes(weight_bits, grad_bits, master_bits, moments, moment_bits)
 
@@ -53,10 +61,10 @@ def _draw_bytes(rng, group):
     """Mostly a master weight of neither 0 nor 32 bits and several moments: what is forgotten or assumed shows."""
     moment_bits = 8 if group == _NARROW else rng.choice([16, 32])
     return (
-        rng.choice([16, 32]),
+        rng.choice([16, 32, 32]),
         rng.choice([8, 16, 24, 32]),
         rng.choice([0, 8, 8, 16, 16, 24, 24, 32]),
-        rng.choice([1, 2, 2, 3]),
+        rng.choice([0, 1, 2, 2, 3]),
         moment_bits,
     )
 
@@ -298,8 +306,17 @@ CHECKS = [
                 (16, 16, 0, 2, 16),
                 (16, 16, 16, 2, 32),
                 (16, 32, 32, 2, 32),
+                (32, 16, 32, 2, 32),
+                (16, 16, 32, 3, 32),
+                (32, 32, 0, 0, 32),
             ],
-            _NARROW: [(16, 16, 32, 2, 8), (16, 16, 0, 2, 8), (16, 32, 16, 1, 8)],
+            _NARROW: [
+                (16, 16, 32, 2, 8),
+                (16, 16, 0, 2, 8),
+                (16, 32, 16, 1, 8),
+                (32, 32, 16, 3, 8),
+                (16, 16, 32, 0, 8),
+            ],
         },
         generate=_draw_bytes,
         reference=_bytes,
@@ -308,7 +325,9 @@ CHECKS = [
             "master always": _bytes_master_always,
             "master of 32 bits": _bytes_master_if_any,
             "master by the weight": _bytes_master_by_weight,
+            "master beside 16 bits": _bytes_master_beside_16,
             "bits": _bytes_as_bits,
+            "always two": _bytes_always_two,
             "one moment": _bytes_one_moment,
             "scales missing": _bytes_no_scales,
             "one scale": _bytes_one_scale,
