@@ -158,7 +158,7 @@ def _row(number, unit, with_sparsity, devices, work, work_unit):
 
 
 # An H100 SXM, an A100 by its dense line, a pair of H100 NVL, a small accelerator in multiply-adds (its work in either
-# unit), one with a star, the two dies of an MI250X, and eight A100s in a box.
+# unit), one with a star, the two dies of an MI250X, eight A100s in a box, and a network so large that rounding shows.
 _H100 = _row(1979, "TFLOPS", True, 1, 4.09, "GMAC")
 _A100 = _row(312, "TFLOPS", False, 1, 8.18, "GFLOP")
 _PAIR = _row(3958, "TFLOPS", True, 2, 35.1, "GFLOP")
@@ -167,6 +167,7 @@ _SMALL_FLOP = _row(4, "TMAC/s", False, 1, 0.6, "GFLOP")
 _STARRED = _row(8, "TMAC/s", True, 1, 0.3, "GMAC")
 _DIES = _row(383, "TFLOPS", False, 2, 35.1, "GFLOP")
 _BOX = _row(4992, "TFLOPS", True, 8, 8.18, "GFLOP")
+_SLOW = _row(4, "TMAC/s", False, 1, 61.55, "GMAC")
 
 
 def _draw_decode(rng):
@@ -371,6 +372,7 @@ CHECKS = [
             ([_SMALL, _H100, _A100], 0.4),
             ([_STARRED, _DIES, _STARRED], 0.5),
             ([_SMALL_FLOP, _BOX], 0.6),
+            ([_SLOW], 0.1),
         ],
         generate=_draw_decode,
         reference=_decode_reference,
