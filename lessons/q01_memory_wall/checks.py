@@ -111,13 +111,21 @@ def _checkpoint_all_at_once(params, bytes_per_parameter, rates):
     }
 
 
+def _checkpoint_each_rate_once(params, bytes_per_parameter, rates):
+    once = _checkpoint(params, bytes_per_parameter, sorted(set(rates)))["one after another"]
+    return _checkpoint(params, bytes_per_parameter, rates) | {"one after another": once}
+
+
 def _checkpoint_swapped(params, bytes_per_parameter, rates):
     right = _checkpoint(params, bytes_per_parameter, rates)
     return {"one after another": right["in pieces"], "in pieces": right["one after another"]}
 
 
 def _draw_checkpoint(rng):
+    """Three rates; mostly a fourth place has one of them as well."""
     rates = [rng.randrange(1, 9) * 1e9, rng.randrange(12, 60) * 1e9, rng.randrange(300, 3000) * 1e9]
+    if rng.random() < 0.7:
+        rates.append(rng.choice(rates))
     rng.shuffle(rates)
     return rng.randrange(1, 400) * 10**9, rng.choice([1, 2, 4]), rates
 
@@ -364,6 +372,7 @@ CHECKS = [
             (70_000_000_000, 2, [7e9, 24e9, 1555e9]),
             (7_000_000_000, 4, [3.35e12, 63e9, 2.5e9]),
             (8_000_000_000, 1, [63e9, 5e9, 12e9, 3.35e12]),
+            (13_000_000_000, 2, [25e9, 7e9, 25e9]),
         ],
         generate=_draw_checkpoint,
         reference=_checkpoint,
@@ -373,6 +382,7 @@ CHECKS = [
             "the mean rate": _checkpoint_mean,
             "the sum of the rates": _checkpoint_summed_rates,
             "the sum of the rates, as a whole": _checkpoint_all_at_once,
+            "each rate once": _checkpoint_each_rate_once,
             "bytes forgotten": lambda params, bytes_per_parameter, rates: _checkpoint(params, 1, rates),
             "swapped": _checkpoint_swapped,
         },
