@@ -61,6 +61,13 @@ def _batch_no_ceiling(layers, bytes_per_element, peak, bandwidth):
     return [ceil(ridge * k * n / room) if room else None for (k, n), room in zip(layers, rooms, strict=True)]
 
 
+def _batch_two_byte_ceiling(layers, bytes_per_element, peak, bandwidth):
+    """Never where k·n/(k + n) is not above the ridge point, whatever the size of an element."""
+    ridge = Fraction(peak) / Fraction(bandwidth)
+    solved = _batch_no_ceiling(layers, bytes_per_element, peak, bandwidth)
+    return [rows if k * n > ridge * (k + n) else None for (k, n), rows in zip(layers, solved, strict=True)]
+
+
 def _batch_minus_one(layers, bytes_per_element, peak, bandwidth):
     return [-1 if rows is None else rows for rows in _smallest_batch(layers, bytes_per_element, peak, bandwidth)]
 
@@ -83,20 +90,23 @@ def _batch_no_output(layers, bytes_per_element, peak, bandwidth):
 
 
 def _draw_smallest_batch(rng):
-    """A device, wide layers, one that needs more than 5,000 rows and one that never gets there; never a draw whose
-    answer hangs on rounding, of float32 either. Now and then a ridge point that gives a whole number of rows, and
-    never by a hair; its numbers are exact in float32.
+    """A device, wide layers, one that needs more than 5,000 rows and, mostly, one that never gets there, though with 2 bytes
+    an element it would; never a draw whose answer hangs on rounding, of float32 either. Now and then a ridge point that
+    gives a whole number of rows, and never by a hair: a power of two, so that every way to write the formula is exact.
     """
     if rng.random() < 0.25:
-        ridge, bandwidth, size = rng.randrange(20, 257), rng.randrange(1, 8) * 2**39, rng.choice([2, 4])
+        ridge, bandwidth, size = 2 ** rng.randrange(5, 9), rng.randrange(1, 8) * 2**39, rng.choice([2, 4])
         side = ridge * size
-        return [[2 * side, 2 * side], [side, side], [16 * side, 8 * side]], size, ridge * bandwidth, bandwidth
+        narrow = 3 * side // 4
+        layers = [[2 * side, 2 * side], [side, side], [narrow, narrow], [16 * side, 8 * side]]
+        return layers, size, ridge * bandwidth, bandwidth
     while True:
         peak, bandwidth = rng.randrange(50, 2500) * 1e12, rng.randrange(500, 8000) * 1e9
-        size = rng.choice([2, 4])
+        size = rng.choice([2, 4, 4])
         side = peak / bandwidth * size
         narrow = round(side + side**2 / (2 * rng.randrange(6000, 9000)))
-        layers = [[width, width * rng.choice([1, 2, 4])] for width in rng.sample([32, 4096, 8192, 12288], k=3)]
+        never = round(0.6 * side)  # below the ceiling of 4-byte elements, above that of 2-byte ones
+        layers = [[width, width * rng.choice([1, 2, 4])] for width in rng.sample([never, 4096, 8192, 12288], k=3)]
         exact = [_rows(k, n, size, peak, bandwidth) for k, n in [*layers, [narrow, narrow]]]
         reached = [float(rows) for rows in exact if rows is not None]
         if side > 200 and len(reached) == 3 and all(0.2 < rows % 1 < 0.8 and 20 < rows < 12_000 for rows in reached):
@@ -168,6 +178,10 @@ def _predict_fp32_bytes(ops, profile):
     return sum(profile["call_overhead"] + max(pair) for pair in _times(ops, profile, sizes=sizes))
 
 
+def _predict_each_once(ops, profile):
+    return sum({profile["call_overhead"] + max(pair) for pair in _times(ops, profile)})
+
+
 def _predict_by_rows(ops, profile):
     """Arithmetic for products of several rows, memory for the rest."""
     several = [op == "matmul" and shape[0] > 1 for op, shape, _ in ops]
@@ -184,7 +198,8 @@ _SLOW = {"peaks": {"fp32": 2e9, "bf16": 4e9}, "memory_bandwidth": 3e10, "call_ov
 
 def _draw_predict(rng):
     """A machine with units for bf16 only, which does fp32 so slowly that even an addition is compute-bound, and a short
-    model: in bf16 a compute-bound product, a memory-bound one and an addition, in fp32 an addition, in any order.
+    model: in bf16 a compute-bound product, a memory-bound one and an addition, in fp32 an addition, one of them twice,
+    in any order.
     """
     bandwidth = rng.randrange(40, 90) * 1e9
     profile = {
@@ -198,6 +213,7 @@ def _draw_predict(rng):
         ["add", [rng.randrange(1_000_000, 4_000_000)], "bf16"],
         ["add", [rng.randrange(1_000_000, 4_000_000)], "fp32"],
     ]
+    ops.append(rng.choice(ops))
     rng.shuffle(ops)
     return ops, profile
 
@@ -332,6 +348,7 @@ CHECKS = [
             (10_000, 4096, 4096, 989e12, 3.35e12),
             (20, 1024, 8192, 312e12, 1.555e12),
             (320, 4096, 4096, 989e12, 3.35e12),
+            (3000, 256, 256, 989e12, 3.35e12),
             (6000, 8192, 1024, 312e12, 1.555e12),
         ],
         generate=_draw_layer,
@@ -406,7 +423,7 @@ CHECKS = [
         public=[
             ([[4096, 4096], [256, 256]], 2, 989e12, 3.35e12),
             ([[4096, 16384], [64, 4096], [12288, 12288]], 2, 312e12, 1.555e12),
-            ([[1024, 1024], [16, 16]], 4, 19.5e12, 1.555e12),
+            ([[1024, 1024], [16, 16], [40, 40]], 4, 19.5e12, 1.555e12),
             ([[256, 256], [512, 512], [4096, 4096]], 2, 128e12, 1e12),
             ([[600, 600], [8192, 8192]], 2, 989e12, 3.35e12),
         ],
@@ -422,6 +439,7 @@ CHECKS = [
             "minus one": _batch_minus_one,
             "zero": _batch_zero,
             "gives up": _batch_gives_up,
+            "two-byte ceiling": _batch_two_byte_ceiling,
             "no ceiling": _batch_no_ceiling,
         },
     ),
@@ -439,6 +457,7 @@ CHECKS = [
                     ["matmul", [2048, 4096, 4096], "bf16"],
                     ["add", [8_388_608], "bf16"],
                     ["matmul", [1, 4096, 4096], "bf16"],
+                    ["add", [8_388_608], "bf16"],
                 ],
                 _SERVER,
             ),
@@ -457,6 +476,7 @@ CHECKS = [
             "no output": _predict_no_output,
             "fp32 bytes": _predict_fp32_bytes,
             "by rows": _predict_by_rows,
+            "each once": _predict_each_once,
             "two streams": _predict_two_streams,
         },
     ),
