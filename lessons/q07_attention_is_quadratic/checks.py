@@ -596,7 +596,7 @@ CHECKS = [
             _public_blocked(7, 2, 3),
             _public_blocked(9, 4, 4),
             _public_blocked(5, 3, 2, far=True),
-            _public_blocked(8, 4, 3, far=True),
+            _public_blocked(11, 4, 3, far=True),
         ],
         generate=_draw_blocked,
         reference=_blocked,

@@ -8,16 +8,20 @@ import sys
 
 import pytest
 
+from course_lib.teaching.checks import check_form
 from course_lib.teaching.checks.check_form import rounded
+from tests.teaching.checks.toy_checks import a_check
 from tools.build import ROOT
 
 PRINT_CASES = """
 import json
 from course_lib.teaching.checks import check_form
-from tools.build import ROOT
+from tools.build import DRAWN, ROOT
 from tools.source import load_checks, units
+checks = [check for folder in units(ROOT) for check in load_checks(folder, ROOT)]
+built = [check_form.public_cases(check, DRAWN) for check in checks]
 check_form.rounded = lambda value: value
-print(json.dumps([check_form.public_cases(check) for folder in units(ROOT) for check in load_checks(folder, ROOT)]))
+print(json.dumps([built, [check_form.public_cases(check) for check in checks]]))
 """
 # On a processor of another family these change nothing, and numpy says so.
 KERNELS = {
@@ -36,8 +40,10 @@ KERNELS = {
 
 
 @pytest.fixture(scope="module")
-def unrounded() -> list:
-    """The public cases of all units, before their floats are rounded, with each set of kernels."""
+def cases() -> list:
+    """The public cases of all units with each set of kernels: as they are built, those that are drawn among them, and
+    those that were chosen, before their floats are rounded.
+    """
     processes = [
         subprocess.Popen(
             [sys.executable, "-W", "ignore", "-c", PRINT_CASES],
@@ -52,14 +58,15 @@ def unrounded() -> list:
 
 
 @pytest.mark.slow
-def test_other_kernels_write_the_same_cases(unrounded):
-    here, *others = map(rounded, unrounded)
+def test_other_kernels_write_the_same_cases(cases):
+    here, *others = [built for built, _ in cases]
     assert others == [here] * len(others)
 
 
 @pytest.mark.slow
-def test_no_value_lies_where_another_processor_could_round_it_otherwise(unrounded):
-    """A remedy for a value that does: another public input."""
+def test_no_value_lies_where_another_processor_could_round_it_otherwise(cases):
+    """A remedy for a value that does: another public input. (Drawn ones are chosen so.)"""
+    unrounded = [chosen for _, chosen in cases]
     values = [seen for seen in zip(*map(leaves, unrounded), strict=True) if isinstance(seen[0], float)]
     assert len(values) > 100
     assert [seen for seen in values if not steady(seen)] == []
@@ -104,3 +111,14 @@ def test_rounded():
         "a": [0.333333333333, 2, True, None, "0.1234567890123456"]
     }
     assert rounded(123456789.123456789) == 123456789.123
+
+
+def test_drawn_inputs_lie_where_all_processors_round_alike():
+    edge = 0.1234567890125
+    assert not check_form.steady({"a": [1, edge]})
+    assert check_form.steady({"a": [1, 1 / 3, 0.5, "x", None, True]})
+    check = a_check(generate=lambda rng: (rng.choice([edge, 1.5]), 1.0))
+    drawn = [case["expected"] for case in check_form.public_cases(check, 8)["cases"] if "drawn" in case]
+    assert drawn == [1.5] * 8
+    with pytest.raises(ValueError, match="none has answers that all processors round alike"):
+        check_form.public_cases(a_check(generate=lambda rng: (edge, 1.0)), 1)

@@ -20,6 +20,7 @@ from itertools import islice
 from course_lib.teaching.checks.check_values import DIGITS, Close, is_number, plain, short
 from course_lib.teaching.checks.typed_number import parse_number
 
+TRIES = 100
 DRAWS = 100
 """Inputs that `faults` draws to see that the right answer and each known wrong one stay apart."""
 
@@ -150,7 +151,7 @@ def public_cases(check: Check, drawn: int = 0) -> dict:
     """
     rng, chosen = random.Random(check.id), check.inputs()
     groups = check.group_points() if check.unit is None else ()
-    inputs = [*chosen, *((group, check.draw(rng, group)) for group in groups for _ in range(drawn))]
+    inputs = [*chosen, *((group, _steady_draw(check, rng, group)) for group in groups for _ in range(drawn))]
     data = {
         "points": check.points,
         "signature": check.signature,
@@ -179,6 +180,24 @@ def public_cases(check: Check, drawn: int = 0) -> dict:
     if not check.how_far:
         data["how_far"] = False
     return data
+
+
+def _steady_draw(check: Check, rng: random.Random, group: str) -> dict:
+    """A drawn input to which neither the right answer nor a known wrong one lies where processors round apart."""
+    for _ in range(TRIES):
+        case = check.draw(rng, group)
+        if steady([expected(check, case), *(_wrong_output(check, name, case) for name in check.wrong)]):
+            return case
+    raise ValueError(f"check {check.id!r}: of {TRIES} drawn inputs, none has answers that all processors round alike")
+
+
+def steady(value) -> bool:
+    """Whether each float of a JSON value has the same `DIGITS` digits where it differs by some of its last places."""
+    if isinstance(value, float) and value != rounded(value):
+        room = 8 * math.ulp(value)
+        return rounded(value - room) == rounded(value + room)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return all(map(steady, parts))
 
 
 def rounded(value):

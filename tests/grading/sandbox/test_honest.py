@@ -25,7 +25,7 @@ OWN_CHECK = """
 from types import SimpleNamespace
 EXACT = None
 def Check(**values): return SimpleNamespace(**values)
-def Close(**values): return None
+def Close(*args, **values): return None
 """
 
 STYLES = {
