@@ -64,6 +64,8 @@ def build(root: Path, private: Path, options: Sequence[str]) -> int:
         for part in MADE:
             for name in names:
                 for path in (place / part).glob(f"{name}*"):
+                    if path.name.partition(".")[0] != name:
+                        continue  # a unit of the course whose name begins alike
                     copy = shutil.copytree if path.is_dir() else shutil.copy
                     (private / part).mkdir(exist_ok=True)
                     copy(path, private / part / path.name, **({"dirs_exist_ok": True} if path.is_dir() else {}))

@@ -41,7 +41,7 @@ LINES = {
     for line in (
         "%matplotlib inline", "%load_ext autoreload", "%autoreload 2", "!ls", "!pip install numpy", "%pwd", "%timeit 1 + 1",
         "%time 1 + 1", "files = !ls", "here = %pwd", "twice?", "?len", "%config InlineBackend.figure_format = 'retina'",
-        "%env OMP_NUM_THREADS=1", "%who", "%cd .", "!!ls", "%precision 3", "# !ls", "%reset_selective -f nothing",
+        "%env OMP_NUM_THREADS=1", "%who", "%cd .", "!!ls", "%precision 3", "# !ls", "%reset_selective -f nothing", "%prun -q len('x')",
     )
 }  # fmt: skip
 HELPERS = {

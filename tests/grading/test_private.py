@@ -5,6 +5,7 @@ The worked example: a new unit (`tools.new`) in a folder of a teacher's own.
 
 import json
 import zipfile
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,6 +43,21 @@ def test_a_fault_of_a_private_unit_stops_its_build(graded, tmp_path, capfd):
     path.write_text(path.read_text().replace("points=", "points=1 + ", 1))
     assert private.build(ROOT, folder, ["--lint"]) == 1
     assert f"lessons/{UNIT}/" in capfd.readouterr().err
+
+
+def test_nothing_of_a_unit_whose_name_begins_alike_is_kept(tmp_path, monkeypatch):
+    """It would later lie over what the course has built of it since."""
+    root, folder = tmp_path / "root", tmp_path / "graded"
+    for path in (root / "lessons" / "x01_more", root / "exercises" / "x01_more", folder / "lessons" / "x01"):
+        path.mkdir(parents=True)
+    (folder / "lessons" / "x01" / "lesson.md").write_text("x")
+    (folder / "notebooks").mkdir()
+    for name in ("x01.ipynb", "x01.json"):
+        (folder / "notebooks" / name).write_text("{}")
+    monkeypatch.setattr(private.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=0))
+    assert private.build(root, folder, []) == 0
+    assert [path.name for path in (folder / "exercises").glob("*")] == []
+    assert sorted(path.name for path in (folder / "notebooks").glob("*")) == ["x01.ipynb", "x01.json"]
 
 
 def test_it_goes_out_without_its_solutions(graded, tmp_path):

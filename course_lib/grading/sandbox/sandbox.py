@@ -132,9 +132,16 @@ class Sandbox:
 
     def used(self) -> float:
         """Seconds that the job has used so far (`zygote._used`). Raises `OSError` if the zygote does not say."""
-        self._control.settimeout(READY)
-        self._control.send(b"used")
-        return float(self._control.recv(64) or "nan")
+        try:
+            self._control.settimeout(READY)
+            self._control.send(b"used")
+            if said := self._control.recv(64):
+                return float(said)
+            raise ConnectionError("the zygote is gone")
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._control.shutdown(socket.SHUT_WR)  # so that `end` does not take a late answer for its own
+            raise
 
     def end(self) -> str:
         """Kill the child and all that it started; how it had ended before that: "over" (it had not), "memory",

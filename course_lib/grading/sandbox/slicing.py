@@ -14,12 +14,16 @@ that code runs.
 import __future__
 
 import ast
+import re
 from collections.abc import Sequence
 
 from IPython.core.inputtransformer2 import TransformerManager
 
 PYTHON = {"capture", "prun", "time"}
 """Magics that run their text in the notebook itself."""
+
+OPTIONS = re.compile(r"^\s*(-[qr]\s+|-[lsTD]\s*\S+\s+)*")
+"""What may stand before the Python of `%prun`."""
 
 FILES = {"file", "writefile"}
 """Magics that write a cell to a file."""
@@ -46,7 +50,8 @@ class _Magics(ast.NodeTransformer):
             statements = parsed(text).body or [ast.Pass()]
             return [ast.increment_lineno(one, node.lineno) for one in statements]
         if name in FILES and (place := node.value.args[1].value.split()):
-            return ast.parse(f"open({place[-1]!r}, 'w').write({text!r})").body
+            mode = "a" if place[0] in ("-a", "--append") else "w"
+            return ast.parse(f"open({place[-1]!r}, {mode!r}).write({text!r})").body
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call):
@@ -59,9 +64,13 @@ def _magic(node: ast.expr) -> tuple[str, str]:
     match node:
         case ast.Call(
             func=ast.Attribute(value=ast.Call(func=ast.Name("get_ipython")), attr="run_cell_magic" | "run_line_magic"),
-            args=[ast.Constant(name), *_, ast.Constant(text)],
+            args=[ast.Constant(str(name)), ast.Constant(str(line)), *rest],
         ):
-            return name, text
+            match rest:
+                case []:
+                    return name, OPTIONS.sub("", line) if name == "prun" else line
+                case [ast.Constant(str(text))]:
+                    return name, text
     return "", ""
 
 
@@ -83,7 +92,7 @@ def needed(answers: Sequence[str], others: Sequence[str]) -> list[ast.stmt]:
 def _statements(source: str) -> list[ast.stmt]:
     try:
         return parsed(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except Exception:  # IPython's own too: it gives up where a cell has hundreds of magics
         return []
 
 

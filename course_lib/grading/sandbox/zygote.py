@@ -139,9 +139,9 @@ def _watch(child: int, control: socket.socket) -> str:
             if control.recv(16) != b"used":
                 break
             control.send(f"{_used(child, time.monotonic() - began):.6f}".encode())
-        elif ended in ready:
+        if ended in ready:
             events.unregister(ended)
-        elif not hoarded and _job_bytes(base) > SETTINGS["memory"]:
+        if not hoarded and _job_bytes(base) > SETTINGS["memory"]:  # also when asked: that may be more often than a TICK
             hoarded = True
             _kill(child)
     _kill(child)
@@ -178,7 +178,8 @@ def _private_bytes(pid) -> int:
 
 def _used(child: int, wall: float) -> float:
     """Seconds that a job has used: of all processors together, or those in which its first process did not wait for
-    one, whichever is more. A neighbour's load makes neither longer.
+    one, whichever is more. A neighbour's load makes neither longer. What ended and was never waited for is no longer in
+    it: it may be less than before.
     """
     ticks = 0
     for pid in _job(child):

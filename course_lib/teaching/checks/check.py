@@ -242,9 +242,8 @@ class _Attempt:
         """The known wrong answer that the outputs equal on every public input (the nearest, if several). A later call
         may have raised; `ENOUGH` outputs tell all the same.
         """
-        if len(outputs) < min(ENOUGH, len(self.expected)):
+        if len(outputs) < min(ENOUGH, self.chosen):
             return None
-
         same = self.same.as_built()
 
         def far(wrong):

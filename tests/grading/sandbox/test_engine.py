@@ -4,15 +4,20 @@ import contextlib
 import math
 import re
 import sys
+import threading
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from course_lib.grading.sandbox.conversation import Call, Job, Reply, _reply_of, _Stop
+from course_lib.grading.sandbox import conversation, wire
+from course_lib.grading.sandbox.conversation import Call, Job, Reply, _Clock, _reply_of, _Stop
 from course_lib.grading.sandbox.engine import Engine, Limits
+from course_lib.grading.sandbox.sandbox import Sandbox
 from course_lib.teaching.checks.check_values import Foreign, plain
-from tests.grading.sandbox.conftest import AREA, FIVE, RIDGE, alive, job, scores, start, tree
+from tests.grading.sandbox.conftest import AREA, FIVE, PATIENT, RIDGE, alive, job, scores, start, tree
 
 pytestmark = pytest.mark.slow
 VALUES = """
@@ -204,8 +209,16 @@ raise ValueError(now())
     assert silent.replies[1] == Reply("raised")
 
 
+def ended(channel) -> bool:
+    try:
+        wire.pending(channel)
+    except wire.Broken:
+        return True
+    return False
+
+
 def test_a_neighbour_takes_nobodys_time():
-    """Twenty-eight busy processes of another student: what waits for a processor has not used it."""
+    """Beside twenty-eight busy processes of another student, all the while: what waits for one has not used it."""
     busy = """
 import os
 def f():
@@ -217,16 +230,68 @@ def f():
     works = """
 import time
 def f(x):
-    end = time.process_time() + 0.35
+    end = time.process_time() + 0.25
     while time.process_time() < end: pass
     return x
 """
-    limits = Limits(call=3.0, function=10.0)
-    with contextlib.closing(start(limits=limits, workers=2)) as engine:
-        jobs = [Job("busy", (busy,), (call("f"),)), Job("works", (works,), tuple(call("f", x) for x in range(8)))]
-        replies = {answered.key: answered.replies for answered in engine.run(jobs)}
-    assert replies["busy"] == (Reply("late"),)
-    assert [reply.value for reply in replies["works"]] == [*range(8)]
+
+    def run_busy():
+        with contextlib.suppress(RuntimeError):  # it is closed while this runs
+            list(other.run([Job("busy", (busy,), (call("f"),))]))
+
+    limits = Limits(call=0.8, function=10.0)
+    with (
+        contextlib.closing(start(limits=PATIENT, workers=1)) as other,
+        contextlib.closing(start(limits=limits, workers=1)) as engine,
+    ):
+        thread = threading.Thread(target=run_busy)
+        thread.start()
+        while thread.is_alive() and len(tree(other.sandboxes[0].pid)) < 28:
+            time.sleep(0.1)
+        replies = one(engine, works, calls=tuple(call("f", x) for x in range(3))).replies
+        assert thread.is_alive()
+        other.close()
+        thread.join()
+    assert [reply.value for reply in replies] == [0, 1, 2]
+
+
+def test_time_never_runs_back_nor_stands_still(monkeypatch):
+    """A job that hides what it uses: children that nobody waits for are in no sum once they have ended."""
+    clock, said = iter([0, 1, 2, 3, 4, 43]), iter([5.0, 7.0, 1.0, 1.5, 1.5])
+    monkeypatch.setattr(conversation.time, "monotonic", lambda: next(clock))
+    hiding = _Clock(SimpleNamespace(used=lambda: next(said)), allowed=4.0, wall=10.0)
+    for _ in range(4):
+        hiding.look()
+    assert hiding.taken() == 3, "what it had used by 2 s"
+    with pytest.raises(_Stop, match="late"):
+        hiding.look()
+    assert hiding.taken() == 4.3, "a tenth of the clock"
+
+
+def test_the_memory_of_a_job_is_looked_at_also_while_its_time_is(engine):
+    cell = """
+import os, time
+def f():
+    for _ in range(4):
+        if os.fork() == 0:
+            kept = bytearray(b"x") * (400 << 20)
+            time.sleep(1000)
+    time.sleep(1000)
+"""
+    sandbox = Sandbox(PATIENT)
+    sandbox.start()
+    try:
+        with sandbox.job() as channel:
+            for request in ({"allow": []}, {"cell": cell, "name": "cell"}, {"call": "f", "arguments": {"args": []}}):
+                wire.send(channel, {**request, "token": ""})
+            replies = [wire.receive(channel), wire.receive(channel)]
+            end = time.monotonic() + 60
+            while time.monotonic() < end and not ended(channel):
+                sandbox.used()
+        assert replies == [{"token": ""}, {"error": "", "token": ""}]
+        assert sandbox.end() == "memory"
+    finally:
+        sandbox.close()
 
 
 def test_one_late_call_ends_its_group(engine, monkeypatch):

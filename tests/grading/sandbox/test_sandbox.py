@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -30,6 +31,23 @@ if __name__ == "__main__":
 def user_of(pid: int) -> set[str]:
     (line,) = [one for one in Path(f"/proc/{pid}/status").read_text().splitlines() if one.startswith("Uid:")]
     return set(line.split()[1:])
+
+
+def test_a_zygote_that_does_not_say_the_time_is_asked_nothing_more(monkeypatch):
+    """What it says late of the time must not be read as how a job ended, nor as no number that no limit stops."""
+    monkeypatch.setattr(sandbox, "READY", 0.1)
+    for dead in (False, True):
+        one = sandbox.Sandbox(SHORT)
+        one._control, zygote = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        monkeypatch.setattr(one, "_restart", lambda: "lost")
+        with one._control, zygote:
+            if dead:
+                zygote.shutdown(socket.SHUT_WR)
+            with pytest.raises(OSError, match="gone" if dead else "timed out"):
+                one.used()
+            if not dead:
+                zygote.send(b"0.5")
+            assert one.end() == "lost"
 
 
 def test_no_process_of_it_is_roots(engine):

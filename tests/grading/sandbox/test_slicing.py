@@ -63,6 +63,11 @@ def test_the_last_of_two_definitions_wins():
         ("f?", "get_ipython().run_line_magic('pinfo', 'f')"),
         ("if x:\n    !pip install y", "if x:\n    get_ipython().system('pip install y')"),
         ("%%writefile h.py\nX = 1", "open('h.py', 'w').write('X = 1\\n')"),
+        ("%%writefile -a h.py\nX = 1", "open('h.py', 'a').write('X = 1\\n')"),
+        ("%prun -s cumulative -l5 -q y = x - l\n%prun -x", "y = x - l\n-x"),
+        ("%time -x", "-x"),
+        ("get_ipython().run_cell_magic('file', x, 'text')", "get_ipython().run_cell_magic('file', x, 'text')"),
+        ("get_ipython().run_line_magic('time', 5)", "get_ipython().run_line_magic('time', 5)"),
         ("%%file", "get_ipython().run_cell_magic('file', '', '')"),
     ],
 )
@@ -79,7 +84,16 @@ def test_features_of_a_cell():
 
 @pytest.mark.parametrize(
     "source",
-    ["(" * 5000, "-" * 50_000 + "1", "x" + ".y" * 20_000, "1" + "+1" * 20_000, "\0", "x = '\\N{no}'", "\ud800"],
+    [
+        "(" * 5000,
+        "-" * 50_000 + "1",
+        "x" + ".y" * 20_000,
+        "1" + "+1" * 20_000,
+        "\0",
+        "x = '\\N{no}'",
+        "\ud800",
+        "!x\n" * 600,
+    ],
 )
 def test_no_source_makes_it_fail(source):
     assert "k = 1" in needed([source, "y = k"], ["k = 1", source])

@@ -64,3 +64,4 @@ def test_there_is_no_time_for_them_where_a_function_is_slow(drawn, clock, monkey
 
     assert check(INTENSITY.id, intensity).passed
     assert calls == list(INTENSITY.public)
+    assert check(INTENSITY.id, lambda flops, nbytes: 2 * intensity(flops, nbytes)).diagnosis == "doubled"
