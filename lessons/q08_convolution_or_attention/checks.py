@@ -142,6 +142,11 @@ def _overtake_from_224(layers, width, patch, flops_per_pixel):
     return next((side for side in sides if _cost(layers, width, patch, side) > flops_per_pixel * side**2), None)
 
 
+def _overtake_whole_flops(layers, width, patch, flops_per_pixel):
+    sides = range(-(-224 // patch) * patch, 4097, patch)
+    return next((side for side in sides if _cost(layers, width, patch, side) // side**2 > flops_per_pixel), None)
+
+
 def _draw_at_the_ends(rng):
     """The attention overtakes at the first side, or never up to the last one."""
     while True:
@@ -400,8 +405,8 @@ CHECKS = [
         points=3,
         signature="overtaking_side(layers, width, patch, flops_per_pixel)",
         public=[
-            (12, 192, 16, 162_993),
-            (12, 768, 16, 162_993),
+            (12, 192, 16, 162_912),
+            (12, 768, 16, 162_912),
             (12, 192, 32, 400_000),
             (12, 384, 16, 300_000),
             (24, 384, 32, 92_552),
@@ -415,6 +420,7 @@ CHECKS = [
             (12, 192, 32, 158_000),
             (12, 768, 32, 175_633),
             (12, 192, 24, 484_000),
+            (24, 512, 32, 937_065),
         ],
         generate=_draw_overtake,
         reference=_overtake,
@@ -435,6 +441,7 @@ CHECKS = [
             "first side only": _overtake_first_only,
             "sides end early": _overtake_early_end,
             "no class token in pairs": _overtake_pairs_of_patches,
+            "whole FLOPs a pixel": _overtake_whole_flops,
             "never": lambda layers, width, patch, flops_per_pixel: None,
         },
     ),
