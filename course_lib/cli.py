@@ -120,6 +120,9 @@ def _build(arguments) -> int:
     if arguments.private:
         from course_lib.grading import private
 
+        if arguments.unit:
+            raise ValueError("--private builds all units of its folder; leave their names out")
+
         return private.build(_checkout("build"), Path(arguments.private).absolute(), options)
     return _tool("build", *arguments.unit, *options)
 
