@@ -27,6 +27,14 @@ def _ledger_twice(ops, sizes, bytes_per_element):
     return bytes_per_element * sum(sizes[name] for name in _asked(ops))
 
 
+def _ledger_twice_in_one(ops, sizes, bytes_per_element):
+    """Leaves out what an earlier op has saved, but not the second of two inputs that are the same tensor."""
+    names = []
+    for op in ops:
+        names += [name for name in _asked([op]) if name not in set(names)]
+    return bytes_per_element * sum(sizes[name] for name in names)
+
+
 def _ledger_outputs(ops, sizes, bytes_per_element):
     return bytes_per_element * sum(sizes[name] for name in {output for _, _, output in ops})
 
@@ -92,14 +100,14 @@ def _attention_sizes(x, scores):
 
 
 def _draw_ledger(rng):
-    """Attention and a gated MLP in a row, with sizes of their own."""
+    """Attention, its result squared, and a gated MLP in a row, with sizes of their own."""
     x, scores = rng.randrange(1000, 9000), rng.randrange(10_000, 90_000)
     mlp = [[op, [f"{name}2" for name in inputs], f"{output}2"] for op, inputs, output in _GATED]
     mlp[6][0] = rng.choice(["relu", "exp"])
-    join = [["scale", ["y"], "x2"]]
+    join = [["mul", ["y", "y"], "squared"], ["scale", ["squared"], "x2"]]
     sizes = _attention_sizes(x, scores) | {f"{name}2": size * x // 1000 for name, size in _GATED_SIZES.items()}
     last = [["exp", ["y2"], "e2"]] if rng.random() < 0.5 else []
-    return _ATTENTION + join + mlp + last, sizes | {"e2": sizes["y2"]}, rng.choice([2, 4])
+    return _ATTENTION + join + mlp + last, sizes | {"squared": x, "e2": sizes["y2"]}, rng.choice([2, 4])
 
 
 # ---- q03.largest-batch ---------------------------------------------------------------------------
@@ -468,6 +476,11 @@ CHECKS = [
                 2,
             ),
             (
+                [["linear", ["a"], "b"], ["mul", ["b", "b"], "c"], ["add", ["c", "a"], "e"]],
+                {"a": 10, "b": 20, "c": 40, "e": 80},
+                2,
+            ),
+            (
                 [["linear", ["a"], "b"], ["gelu", ["b"], "c"], ["scale", ["c"], "e"], ["add", ["e", "a"], "f"]],
                 {"a": 10, "b": 20, "c": 40, "e": 80, "f": 160},
                 4,
@@ -478,6 +491,7 @@ CHECKS = [
         same=EXACT,
         wrong={
             "counted twice": _ledger_twice,
+            "twice in one op": _ledger_twice_in_one,
             "all results": _ledger_outputs,
             "inputs always": _ledger_inputs,
             "sums too": _ledger_adds,
@@ -500,6 +514,7 @@ CHECKS = [
             (24 * 10**9, 334_757_888, 24, 1024, 8, 1024, 32000),
             (25_952_256, 2**20, 2, 64, 2, 64, 1024),
             (2 * 10**9, 2**20, 2, 64, 4, 64, 1024),
+            (141 * 10**9, 2**20, 2, 64, 4, 60, 1000),  # 5 · heads · seq / d is no whole number; beyond any short search
         ],
         generate=_draw_batch,
         reference=_batch,
@@ -514,6 +529,7 @@ CHECKS = [
             *[(96, 2, 34), (48, 10, 30), (50, 7, 16), (45, 7, 16), (100, 12, 12)],
             *[(33, 16, 33), (12, 4, 4), (3, 5, 2), (1, 7, 7)],
             *[(60, 294, 10), (47, 1, 2), (24, 1, 40), (130, 900, 1)],
+            (25, 40, 5),  # the best k is just above half of the layers
         ],
         generate=_draw_every,
         reference=_every,
