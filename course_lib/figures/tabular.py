@@ -72,7 +72,7 @@ def html_table(
     column, row, number = 'th scope="col"', 'th scope="row"', ";white-space:nowrap" if side == "right" else ""
     head = "".join(cell(column, text, f"text-align:{side if i else 'left'}") for i, text in enumerate(headings))
     lines = (
-        cell(row, first, "text-align:left;font-weight:normal")
+        cell(row, first, "text-align:left;font-weight:normal;min-width:8em")
         + "".join(cell("td", text, f"text-align:{side}{number}") for text in rest)
         for first, *rest in rows
     )

@@ -224,6 +224,17 @@ def test_words_keep_apart_and_inside_whatever_is_chosen(open_cells):
             assert explorer.bounding_box()["height"] == height
 
 
+def test_on_a_narrow_page_the_name_of_each_number_is_read_whole(open_cells):
+    opened = open_cells(f"{IMPORTS['explorer.waves']}\nexplorer.waves()")
+    explorer = opened.show(".course-explorer")
+    names = explorer.locator("dt")
+    names.first.wait_for()
+    for width in (560, 780):
+        explorer.evaluate("(explorer, width) => { explorer.style.width = `${width}px` }", width)
+        cut = names.evaluate_all("all => all.filter(dt => dt.scrollWidth > dt.clientWidth).map(dt => dt.textContent)")
+        assert cut == [], width
+
+
 def test_after_a_reload_with_the_kernel_running_the_explorer_comes_back(open_cells):
     opened = open_cells("from course_lib import explore\nexplore.roofline(m=64)")
     titled(opened.show(".course-explorer"), "m = 64: ")

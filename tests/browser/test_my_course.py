@@ -171,3 +171,10 @@ def test_a_new_learner_is_told_how_to_begin(open_notebook):
     notebook = open_notebook(START)
     notebook.run_cells("from course_lib", "progress()")
     assert "Nothing is recorded yet." in notebook.show(".course-progress").inner_text()
+
+
+def test_a_folded_answer_stands_apart_from_what_follows(open_cells):
+    text = "<details><summary>One way</summary>\\n\\nThis.\\n\\n</details>\\n\\nNext."
+    folded = open_cells(f'from IPython.display import Markdown\nMarkdown("{text}")').show("details")
+    apart = "(d) => d.nextElementSibling.getBoundingClientRect().top - d.getBoundingClientRect().bottom"
+    assert folded.evaluate(apart) >= 10

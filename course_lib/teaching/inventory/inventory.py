@@ -134,11 +134,13 @@ class Form:
         for n, item in enumerate(self._asked, 1):
             options = [(option.text, option.key) for option in item.options]
             radio = RadioButtons(
-                options=options, value=None, description=say("question", n=n, number=len(self._asked)),
+                options=options, value=None, description=say("choice", n=n),
                 style={"description_width": "10em"}, layout={"width": "max-content"},
             )  # fmt: skip
             self.choices[item.id] = radio
-            parts += [HTML(markup.markdown(item.ask)), radio]
+            name = say("question", n=n, number=len(self._asked))
+            asked = markup.markdown(f"**{name}.** {item.ask}")
+            parts += [HTML(f'<div style="line-height:1.5">{asked}</div>'), radio]  # its own lines are 28 px high
         self.line = HTML(f"<p>{html.escape(say('start', sitting))}</p>")
         self.button = Button(description=say("keep"), layout={"width": "auto"})
         self.button.on_click(lambda _: self.keep())

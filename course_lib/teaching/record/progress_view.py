@@ -21,7 +21,7 @@ STYLE = """<style>
 .course-progress table { border-collapse: collapse; margin: 10px 0; font-size: inherit; color: inherit; }
 .course-progress caption { text-align: left; padding-bottom: 4px; color: inherit; white-space: nowrap; }
 .course-progress tbody tr { background: none !important; }
-.course-progress td { white-space: nowrap; }
+.course-progress td:not(:last-child) { white-space: nowrap; }
 .course-progress tbody th { min-width: 16em; }
 .course-progress th, .course-progress td { text-align: left !important; font-weight: normal; padding: 3px 16px 3px 0;
   border-bottom: 1px solid var(--jp-border-color2, #bdbdbd); background: none; }

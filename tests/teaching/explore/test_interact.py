@@ -45,16 +45,16 @@ def text(shown) -> str:
         (ridge, {"rows": [3, 4]}, "ridge(rows=3) gives 6,144"),
         (ridge, {"rows": {"few": 7, "many": 9}}, "ridge(rows=7) gives 14,336"),
         (ridge, {"rows": (0.0, 1.0), "width": 1}, "ridge(rows=0.5, width=1) gives 0.25"),
-        (unwritten, {"rows": (1, 9)}, "Write `unwritten` first, in the cell above: it returns nothing yet."),
+        (unwritten, {"rows": (1, 9)}, "Write unwritten(…) first, in the cell above: it returns nothing yet."),
         (
             computes_with_dots,
             {"rows": (1, 9)},
-            "Write `computes_with_dots` first, in the cell above: it returns nothing yet.",
+            "Write computes_with_dots(…) first, in the cell above: it returns nothing yet.",
         ),
         (
             returns_nothing,
             {"rows": (1, 9)},
-            "Write `returns_nothing` first, in the cell above: it returns nothing yet.",
+            "Write returns_nothing(…) first, in the cell above: it returns nothing yet.",
         ),
         (divides, {"rows": (1, 9)}, "divides(rows=5) raised ZeroDivisionError: division by zero"),
     ],
@@ -114,7 +114,7 @@ LINES = [
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "says"),
-    [("...", "Write `ridge` first"), ("rows / 2", "ridge(rows=500) gives 250"), ("1 / 0", "raised Zero")],
+    [("...", "Write ridge(…) first"), ("rows / 2", "ridge(rows=500) gives 250"), ("1 / 0", "raised Zero")],
 )
 def test_in_a_kernel_nothing_stops_and_the_line_stands_below_the_slider(monkeypatch, tmp_path, body, says):
     monkeypatch.setenv("COURSE_STATIC", "0")

@@ -109,6 +109,13 @@ def test_the_first_answer_of_a_sitting_is_kept(learner):
     assert not inventory("after").choices[ID].disabled
 
 
+def test_the_number_stands_before_its_question_and_the_choice_names_it(learner):
+    form = inventory("before")
+    for n, (item, asked) in enumerate(zip(items("before"), form.widget.children[0:-2:2], strict=True), 1):
+        assert f"<strong>Question {n} of 20.</strong> {item.ask[:8]}" in asked.value
+        assert form.choices[item.id].description == f"Your choice in question {n}:"
+
+
 def test_of_two_answers_in_the_record_the_first_counts(learner):
     answer("more-rows", before="flops")
     answer("more-rows", before="bound")

@@ -1,6 +1,8 @@
 // JupyterLab scrolls to the cell that a link names and leaves another one active: Shift+Enter would run that and jump away. Here the
 // cell of the link becomes the active one. Written by hand as what a built extension is: a container with `init` and `get`.
 (() => {
+  // JupyterLab leaves no space between a folded answer and the paragraph after it.
+  const FOLDED = ".jp-RenderedMarkdown details { margin-bottom: 1em; }";
   const known = new WeakSet();
 
   function follow(notebook) {
@@ -23,7 +25,10 @@
   const plugin = {
     id: "where-did-the-flops-go:links",
     autoStart: true,
-    activate: (app) => app.shell.currentChanged.connect((shell) => follow(shell.currentWidget?.content)),
+    activate: (app) => {
+      document.head.append(Object.assign(document.createElement("style"), { textContent: FOLDED }));
+      app.shell.currentChanged.connect((shell) => follow(shell.currentWidget?.content));
+    },
   };
 
   window._JUPYTERLAB = window._JUPYTERLAB || {};
