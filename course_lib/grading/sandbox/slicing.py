@@ -14,6 +14,7 @@ that code runs.
 import __future__
 
 import ast
+import re
 from collections.abc import Sequence
 
 from IPython.core.inputtransformer2 import TransformerManager
@@ -23,6 +24,9 @@ PYTHON = {"capture", "prun", "time"}
 
 FILES = {"file", "writefile"}
 """Magics that write a cell to a file."""
+
+SETTINGS = {"env", "set_env"}
+"""Magics that set a variable of the environment, where their text is `NAME=value` or `NAME value`."""
 
 
 def parsed(source: str) -> ast.Module:
@@ -47,6 +51,10 @@ class _Magics(ast.NodeTransformer):
             return [ast.increment_lineno(one, node.lineno) for one in statements]
         if name in FILES and (place := node.value.args[1].value.split()):
             return ast.parse(f"open({place[-1]!r}, 'w').write({text!r})").body
+        if name == "run" and (files := [word for word in text.split() if word.endswith(".py")]):
+            return ast.parse(f"exec(open({files[0]!r}).read(), globals())").body
+        if name in SETTINGS and (setting := re.fullmatch(r"(\w+)(?:=| +)(.+)", text.strip())):
+            return ast.parse(f"__import__('os').environ[{setting[1]!r}] = {setting[2].strip()!r}").body
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call):

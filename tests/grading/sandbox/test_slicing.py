@@ -63,6 +63,10 @@ def test_the_last_of_two_definitions_wins():
         ("f?", "get_ipython().run_line_magic('pinfo', 'f')"),
         ("if x:\n    !pip install y", "if x:\n    get_ipython().system('pip install y')"),
         ("%%writefile h.py\nX = 1", "open('h.py', 'w').write('X = 1\\n')"),
+        ("%run -i h.py", "exec(open('h.py').read(), globals())"),
+        ("%env A=b c", "__import__('os').environ['A'] = 'b c'"),
+        ("%set_env A 1", "__import__('os').environ['A'] = '1'"),
+        ("%env A", "get_ipython().run_line_magic('env', 'A')"),
         ("%%file", "get_ipython().run_cell_magic('file', '', '')"),
     ],
 )
