@@ -20,6 +20,9 @@ LONGEST = 200_000
 
 MOST_CELLS = 5_000
 
+MOST_TEXT = 8_000_000
+"""Characters of all cells together: outputs make a notebook large, what somebody wrote does not."""
+
 MOST_CONTAINERS = 1_000_000
 """Lists and dictionaries in a file: each costs twenty times its two characters in memory."""
 
@@ -66,6 +69,8 @@ def read_cells(path: Path) -> tuple[list[dict], list[str]]:
     cells = [cell for cells in lists if isinstance(cells, list) for cell in cells if isinstance(cell, dict)]
     if len(cells) > MOST_CELLS:
         raise Unreadable(say("unreadable", "many", limit=MOST_CELLS))
+    if sum(len(source_of(cell)) for cell in cells) > MOST_TEXT:
+        raise Unreadable(say("unreadable", "long", limit=MOST_TEXT))
     return cells, notes
 
 
@@ -212,14 +217,17 @@ class _Match:
         return own or [i for i, ids in enumerate(self.cell_ids) if ids & released and self.ids[i] is None]
 
     def _by_content(self, answer: Answer, own: Sequence[int]) -> int | None:
-        """A cell without id that defines what is asked for; of a text, the one after the text that was before it."""
+        """A cell that defines what is asked for, one without id if there is one, else the cell of another answer; of a
+        text, the one after the text that was before it.
+        """
         if answer.text:
             return None if own else self._after(answer)
-        done = [
+        defining = [
             i
             for i, source in enumerate(self.sources)
-            if i not in self.own and self.ids[i] is None and any(_defines(source, name) for name in answer.names)
+            if i not in own and any(_defines(source, name) for name in answer.names)
         ]
+        done = [i for i in defining if i not in self.own and self.ids[i] is None] or defining
         return self._in_force([i for i in done if not self._is_stub(i, answer)] or done, answer) if done else None
 
     def _after(self, answer: Answer) -> int | None:
@@ -287,7 +295,8 @@ def _bare(source: str) -> str:
 
 def _defines(source: str, name: str) -> bool:
     lines = source.splitlines()
-    return any(line.startswith((f"def {name}(", f"def {name} (", f"{name} =", f"{name}=")) for line in lines)
+    starts = f"def {name}(", f"def {name} (", f"{name} =", f"{name}=", f"{name}:"
+    return any(line.startswith(starts) for line in lines)
 
 
 def _is_given_code(cell: Mapping) -> bool:

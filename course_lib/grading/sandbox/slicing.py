@@ -28,6 +28,9 @@ OPTIONS = re.compile(r"^\s*(-[qr]\s+|-[lsTD]\s*\S+\s+)*")
 FILES = {"file", "writefile"}
 """Magics that write a cell to a file."""
 
+SETTINGS = {"env", "set_env"}
+"""Magics that set a variable of the environment, where their text is `NAME=value` or `NAME value`."""
+
 
 def parsed(source: str) -> ast.Module:
     """The statements of a cell. Raises `SyntaxError`, and what `ast.parse` raises for a text that is no program."""
@@ -52,6 +55,10 @@ class _Magics(ast.NodeTransformer):
         if name in FILES and (place := node.value.args[1].value.split()):
             mode = "a" if place[0] in ("-a", "--append") else "w"
             return ast.parse(f"open({place[-1]!r}, {mode!r}).write({text!r})").body
+        if name == "run" and (files := [word for word in text.split() if word.endswith(".py")]):
+            return ast.parse(f"exec(open({files[0]!r}).read(), globals())").body
+        if name in SETTINGS and (setting := re.fullmatch(r"(\w+)(?:=| +)(.+)", text.strip())):
+            return ast.parse(f"__import__('os').environ[{setting[1]!r}] = {setting[2].strip()!r}").body
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call):

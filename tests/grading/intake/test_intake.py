@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from course_lib.grading.intake import intake
+from course_lib.grading.intake import cells, intake
 from course_lib.grading.intake.cells import LARGEST
 from course_lib.grading.intake.roster import Student
 from tests.grading.toy import RIGHT, UNIT, grade_id
@@ -259,6 +259,26 @@ def test_an_answer_in_another_cell_counts_where_the_own_one_was_left(handed_in, 
     assert dict(taken().answers) == RIGHT
 
 
+@pytest.mark.parametrize("left", ["deleted", "emptied", "as given"])
+def test_an_answer_in_the_cell_of_another_one_counts(handed_in, taken, left):
+    def edit(nb):
+        own = cell(nb, "q98-share")
+        if left == "deleted":
+            nb["cells"].remove(own)
+        elif left == "emptied":
+            own["source"] = ""
+
+    both = RIGHT["q98-twice"] + "\n\n" + RIGHT["q98-share"]
+    handed_in.submit("ada", {"q98-twice": both, "q98-pieces": RIGHT["q98-pieces"]}, edit)
+    answers = taken().answers
+    assert (answers["q98-twice"], answers["q98-share"]) == (both, both)
+
+
+def test_an_annotated_quantity_is_an_answer():
+    assert cells._defines('state: str = "1 GB"', "state")
+    assert not cells._defines('states: str = "1 GB"', "state")
+
+
 def test_a_text_below_the_answer_cell_belongs_to_it(handed_in, taken):
     def edit(nb):
         nb["cells"] += [{"cell_type": "markdown", "metadata": {}, "source": "And the copies."}]
@@ -323,6 +343,7 @@ BROKEN = {
     "html": (content("<!DOCTYPE html><html>Sign in</html>"), "no valid JSON"),
     "a zip": (content(b"PK\x03\x04" + bytes(range(256))), "no valid JSON"),
     "none of the cells": (content('{"cells": [{"cell_type": "code", "source": "x = 1"}]}'), "none of the answer cells"),
+    "a long text": (content(json.dumps({"cells": [{"source": "ab\n" * 3_000_000}]})), "more than 8000000 characters"),
     "too large": (lambda path: os.truncate(path, LARGEST + 1), "more than 64 MB"),
 }
 

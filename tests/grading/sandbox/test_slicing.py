@@ -68,6 +68,10 @@ def test_the_last_of_two_definitions_wins():
         ("%time -x", "-x"),
         ("get_ipython().run_cell_magic('file', x, 'text')", "get_ipython().run_cell_magic('file', x, 'text')"),
         ("get_ipython().run_line_magic('time', 5)", "get_ipython().run_line_magic('time', 5)"),
+        ("%run -i h.py", "exec(open('h.py').read(), globals())"),
+        ("%env A=b c", "__import__('os').environ['A'] = 'b c'"),
+        ("%set_env A 1", "__import__('os').environ['A'] = '1'"),
+        ("%env A", "get_ipython().run_line_magic('env', 'A')"),
         ("%%file", "get_ipython().run_cell_magic('file', '', '')"),
     ],
 )
