@@ -9,13 +9,13 @@ finds ways to leave word for a later process.
 """
 
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from course_lib.grading.intake.intake import Submission
-from course_lib.grading.intake.task import Task
+from course_lib.grading.intake.task import Item, Task
 from course_lib.grading.results.scoring import Scored, calls_for, score
-from course_lib.grading.sandbox.conversation import Answered, Job, Reply
+from course_lib.grading.sandbox.conversation import Answered, Job
 from course_lib.grading.sandbox.engine import Engine
 from course_lib.grading.seeds import exercise_seed
 from course_lib.teaching.checks.check_form import HIDDEN
@@ -76,48 +76,61 @@ class _Todo:
 def _tries(name: str, key: bytes, task: Task, submission: Submission) -> Generator[tuple[Job, bool], Answered, Result]:
     """Yields each job of a submission and whether it must run alone, and takes what came of it."""
     best: dict[str, Scored] = {}
-    notes, late, seeds = [], {}, {}
+    notes, late = [], set()
     items = [item for item in task.items if item.check]
-    cells = tuple(dict.fromkeys(submission.answers[answer.grade_id] for answer in task.answers if not answer.text))
-    for item in items:
-        seeds[item.check.id] = exercise_seed(key, submission.student, item.check.id, submission.digest)
-    for allow in sorted({tuple(sorted(item.check.allow)) for item in items}):
-        chosen = [item for item in items if tuple(sorted(item.check.allow)) == allow]
+    checks = [item.check.id for item in items]
+    seeds = {id: exercise_seed(key, submission.student, id, submission.digest) for id in checks}
+
+    def tried(job: Job, chosen: Sequence[Item], by_itself: bool = False) -> Generator[tuple[Job, bool], Answered, set]:
+        """Run some exercises of one allowance; what they earn where it is more. The columns of those that were late."""
         calls = {item.column: calls_for(item.check, seeds[item.check.id], HIDDEN) for item in chosen}
-        every = tuple(call for item in chosen for call in calls[item.column])
-        job = Job(name, cells, every, allow, tuple(submission.others), silent=bool(best))
-        answered = yield job, False
-        notes += [answered.note] if answered.note and answered.note not in notes else []
-        replies = list(answered.replies)
+        every = tuple(call for own in calls.values() for call in own)
+        job = replace(job, calls=every, allow=_allowance(chosen[0]), silent=bool(best))
+        answered = yield job, by_itself
+        replies, late = list(answered.replies), set()
+        if answered.note and answered.note not in notes:
+            notes.append(answered.note)
         for item in chosen:
             mine, replies = replies[: len(calls[item.column])], replies[len(calls[item.column]) :]
             scored = score(item.check, calls[item.column], mine)
-            best[item.column] = replace(scored, diagnosis=None, failing=None) if job.silent else scored
-            late[item.column] = _is_late(mine)
-    for by_itself in (False, True):
-        for item in items:
-            if best[item.column].outcome == "right" or task.is_blank(item, submission.answers):
-                continue
-            own = Job(name, cells, calls_for(item.check, seeds[item.check.id], HIDDEN), tuple(item.check.allow))
-            ways = [replace(own, cells=whole)] if (whole := submission.whole(item.check)) else []
-            if by_itself:
-                ways = [replace(own, others=tuple(submission.others)), *ways] if late[item.column] else []
-            for job in ways:
-                answered = yield replace(job, silent=True), by_itself
-                late[item.column] |= _is_late(answered.replies)
-                best[item.column] = _better(best[item.column], score(item.check, job.calls, answered.replies))
+            if job.silent:
+                scored = replace(scored, diagnosis=None, failing=None, whole=item.column in best)
+            if item.column not in best or scored.points > best[item.column].points:
+                best[item.column] = scored
+            late |= {item.column} if any(reply.outcome in LATE for reply in mine) else set()
+        return late
+
+    def whole(item: Item) -> Job | None:
+        """The notebook as it stands, if that may give an exercise what it lacks."""
+        lacks = best[item.column].outcome != "right" and not task.is_blank(item, submission.answers)
+        above = submission.whole(item.check)
+        return Job(name, above, ()) if lacks and above else None
+
+    cells = tuple(dict.fromkeys(submission.answers[answer.grade_id] for answer in task.answers if not answer.text))
+    answers = Job(name, cells, (), others=tuple(submission.others))
+    for chosen in _by_allowance(items):
+        late |= yield from tried(answers, chosen)
+    for item in items:
+        if item.column not in late and (job := whole(item)):
+            late |= yield from tried(job, [item])
+    # All that was late in one job, whose limit bounds what a notebook full of endless loops costs the class.
+    for chosen in _by_allowance([item for item in items if item.column in late]):
+        still = yield from tried(answers, chosen, True)
+        for item in chosen:
+            if item.column not in still and (job := whole(item)):
+                yield from tried(job, [item], True)
     kept = {
         "scored": {column: asdict(one) for column, one in best.items()},
         "notes": notes,
-        "alone": [column for column, was in late.items() if was],
+        "alone": sorted(late),
     }
     return kept, seeds
 
 
-def _is_late(replies: list[Reply]) -> bool:
-    return any(reply.outcome in LATE for reply in replies)
+def _allowance(item: Item) -> tuple[str, ...]:
+    return tuple(sorted(item.check.allow))
 
 
-def _better(one: Scored, other: Scored) -> Scored:
-    """The one with more points; of a later try only these are told."""
-    return one if other.points <= one.points else replace(other, diagnosis=None, failing=None, whole=True)
+def _by_allowance(items: Sequence[Item]) -> list[list[Item]]:
+    """The exercises, those together that may import the same modules: each group is a run of its own."""
+    return [[item for item in items if _allowance(item) == one] for one in sorted(set(map(_allowance, items)))]
