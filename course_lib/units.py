@@ -54,10 +54,18 @@ def unit_of(id: str) -> str | None:
 
 def about(unit: str) -> Mapping[str, Any]:
     """What the build says of a unit: "title", "part" where it belongs to one, the minutes of its core path ("minutes"),
-    its "deeper" sections and its "exercises", "cells", the ids of the cells that show its cards, and "terms", of those
-    that introduce its terms. Empty before the first build.
+    its "deeper" sections and its "exercises", "cells", the ids of the cells that show its cards, "terms", of those that
+    introduce its terms, and "folded", of each cell in a deeper section with that of the section's heading. Empty before
+    the first build.
     """
     return json.loads(_read(home() / "notebooks" / f"{unit}.json") or "{}")
+
+
+def cell_in_view(unit: str, cell: str) -> str:
+    """The cell to which a link goes: itself, or the heading above it that is folded when the notebook is opened, where
+    JupyterLab would find nothing.
+    """
+    return about(unit).get("folded", {}).get(cell, cell)
 
 
 def order(unit: str) -> tuple[int, float, str]:

@@ -31,7 +31,7 @@ import nbformat
 from course_lib import units as course_units
 from course_lib.teaching.checks.check import public_cases
 from tools import keep, prose, terms
-from tools.core_path import Times, fill, times
+from tools.core_path import Times, fill, folded, times
 from tools.freshness import LIBRARY, changed, made_from
 from tools.lint import SECRET, lint
 from tools.outputs import HOW, images_without_words
@@ -266,6 +266,9 @@ def derived(root: Path, chosen: Sequence[str] = ()) -> dict[Path, bytes]:
         about |= {"minutes": taken.core, "deeper": taken.deeper, "exercises": taken.exercises}
         nb = notebook(page, _course(page, taken.core))
         about |= {"cells": cells_by_call(nb)}
+        ids = {cell.line: node.id for cell, node in zip(page.cells, nb.cells, strict=True)}
+        if below := folded(page):
+            about |= {"folded": {ids[line]: ids[head] for line, head in below.items()}}
         if own := terms.read(folder)[0]:
             about |= {"terms": terms.introductions(nb, own)}
         made[Path("notebooks", f"{unit}.json")] = _json(about)

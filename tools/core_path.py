@@ -74,6 +74,12 @@ def sections(page: Page) -> tuple[Section, ...]:
     return Section("", tuple(core)), *(Section(title, tuple(cells)) for title, cells in deeper)
 
 
+def folded(page: Page) -> dict[int, int]:
+    """Line of each cell below the heading of a deeper section -> line of that heading's cell."""
+    deeper = (section.cells for section in sections(page)[1:])
+    return {cell.line: head.line for head, *below in deeper for cell in below}
+
+
 def begins_deeper(cell: Cell) -> bool:
     return bool(cell.node.metadata.get(FOLDED)) and cell.node.source.startswith(DEEPER)
 

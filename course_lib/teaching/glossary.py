@@ -79,7 +79,9 @@ def _table(found: Sequence[Term], linked: bool) -> Static:
         also = say("also", names=", ".join(term.names[1:])) if term.names[1:] else ""
         text.append((f"{term.name} ({also})" if also else term.name, term.line, units.prefix(term.unit)))
         cell = about[term.unit].get("terms", {}).get(term.name)
-        rows.append(_row(term, also, f"{term.unit}.ipynb#cell-id={cell}" if cell else ""))
+        rows.append(
+            _row(term, also, f"{term.unit}.ipynb#cell-id={units.cell_in_view(term.unit, cell)}" if cell else "")
+        )
     head = "".join(
         f'<th scope="col" style="{_CELL};width:{width}"><strong>{html.escape(name)}</strong></th>'
         for name, width in zip(say.all("columns"), WIDTHS, strict=True)

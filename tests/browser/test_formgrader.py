@@ -120,7 +120,7 @@ def test_from_the_sources_to_the_points(course, grade, browser, tmp_path):
     assert {row["to_grade_by_hand"] for row in rows.values()} == {"0"}
     assert [rows[waiting[number]]["q98-why"] for number in range(4)] == ["3", "2", "3", "2"]
     assert rows[STUDENTS[2]] | {"q98.twice": "1", "total": "9"} == rows[STUDENTS[2]]
-    assert (rows["absent"]["status"], rows["absent"]["total"]) == ("held", "")
+    assert (rows["absent"]["status"], rows["absent"]["total"]) == ("nothing", "")
     own = (course.folder / "grades" / UNIT / "feedback" / f"{waiting[1]}.html").read_text()
     assert "Which bus?" in own
     assert "2 of 3 points" in own

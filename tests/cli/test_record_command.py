@@ -220,8 +220,16 @@ def told(on, names, quick, seconds, measured, sender):
     sender.send(("result", "same_flops", example.result("same_flops"), None))
 
 
+@pytest.fixture
+def interruptible():
+    """SIGINT as a terminal's process has it: what a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.slow
-def test_an_interrupt_while_a_result_is_written_does_not_lose_it(folder, monkeypatch):
+def test_an_interrupt_while_a_result_is_written_does_not_lose_it(folder, monkeypatch, interruptible):
     write = taking._State._write
 
     def interrupted(state):
@@ -238,7 +246,7 @@ def test_an_interrupt_while_a_result_is_written_does_not_lose_it(folder, monkeyp
 
 
 @pytest.mark.slow
-def test_a_second_interrupt_ends_at_once(folder, monkeypatch):
+def test_a_second_interrupt_ends_at_once(folder, monkeypatch, interruptible):
     def impatient(state):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)

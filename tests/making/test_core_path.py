@@ -7,7 +7,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tools.build import derived, lesson_notebooks
-from tools.core_path import Counts, counts, heading, sections, stated, times, words
+from tools.core_path import Counts, counts, folded, heading, sections, stated, times, words
 from tools.source import read_page, units
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,6 +107,14 @@ def test_sections_are_found(page):
     assert heading(core.cells[-1]) == "After it"
     assert counts(one.cells) == Counts(words=4 + 6 + 5 + 4, code=1, cards=0, turns=0, explorers=0)
     assert counts(two.cells) == Counts(words=2 + 8, code=1, cards=1, turns=0, explorers=0)
+
+
+def test_cells_below_a_folded_heading(page):
+    whole = page()
+    core, one, two = (section.cells for section in sections(whole))
+    expected = {cell.line: section[0].line for section in (one, two) for cell in section[1:]}
+    assert folded(whole) == expected
+    assert not set(expected) & {cell.line for cell in core}
 
 
 def test_folded_without_the_words_or_the_words_without_folding_is_no_section(page):

@@ -102,7 +102,7 @@ def _unit(unit: str, voted: Collection[str] | None) -> Static | None:
 
 
 def _link(unit: str, cell: str | None) -> str:
-    return f"{unit}.ipynb" + (f"#cell-id={cell}" if cell else "")
+    return f"{unit}.ipynb" + (f"#cell-id={units.cell_in_view(unit, cell)}" if cell else "")
 
 
 def _docket(

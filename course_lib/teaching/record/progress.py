@@ -293,4 +293,4 @@ def _notebook(id: str, copy: Path | None, top: str = "notebooks") -> str:
 
 def _cell(id: str) -> str:
     unit = units.unit_of(id)
-    return units.about(unit).get("cells", {}).get(id, "") if unit else ""
+    return units.cell_in_view(unit, units.about(unit).get("cells", {}).get(id, "")) if unit else ""

@@ -130,6 +130,15 @@ def test_a_claim_without_a_card_links_to_the_cell_that_it_names(static, monkeypa
     assert '<a href="t1_toy.ipynb#cell-id=t1-shows-it">' in verdicts().html
 
 
+def test_a_link_into_a_folded_section_goes_to_its_heading(static, monkeypatch):
+    about = units.about("t1_toy") | {"folded": {"its-card": "its-heading"}}
+    monkeypatch.setattr(units, "about", lambda unit: about)
+    shown = verdicts().html
+    assert '<a href="t1_toy.ipynb#cell-id=its-heading">' in shown
+    assert "#cell-id=its-card" not in shown
+    assert '<a href="t1_toy.ipynb#cell-id=the-docket">' in shown
+
+
 def test_a_claim_that_no_cell_shows_links_to_its_lesson(static, monkeypatch):
     monkeypatch.setattr(units, "about", lambda unit: {"title": "T1."})
     assert verdicts().html.count('<a href="t1_toy.ipynb"><strong>S000-0') == 2
