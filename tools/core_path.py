@@ -22,6 +22,7 @@ STATED = re.compile(r"^\*Difficulty [1-5] of 5\. (\d+) minutes?\. .+\*$", re.MUL
 
 HEADING = re.compile(r"(#{1,2}) +(.+)")
 FIELD = re.compile(r"\{\{.+?\}\}")
+WORD = re.compile(r"\w+")
 CONTROLS = {"Choice", "Flag", "Number", "View", "Whole", "interact"}
 """Names of `explore` that show no explorer of their own; `interact` is part of a your-turn."""
 
@@ -91,10 +92,10 @@ def heading(cell: Cell) -> str:
 
 
 def words(cells: Sequence[Cell]) -> int:
-    """Words of a reader who counts everything that is not a code cell: what stands between spaces and holds a letter
-    or a digit, formulas, tables, the numbers of lists and folded solutions included. A `{{field}}` is one word.
+    """Runs of letters and digits in all Markdown, whatever it is: formulas, tables, links, tags and folded solutions
+    too, so that nobody counts more. A `{{field}}` is a number with a point, which is two.
     """
-    return sum(len(re.findall(r"\S*\w\S*", FIELD.sub("0", cell.node.source))) for cell in cells if not cell.is_code)
+    return sum(len(WORD.findall(FIELD.sub("0.0", cell.node.source))) for cell in cells if not cell.is_code)
 
 
 def prose_lines(text: str) -> list[str]:
