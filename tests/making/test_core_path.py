@@ -61,14 +61,14 @@ def page(toy):
         ("Two words.", 2),
         ("# A heading — of six words, counted", 6),
         ("4096 × 4096 and `inline code`", 5),
-        ("[three more words](https://example.org/a-b-c) here", 4),
-        ("see ![a long description](circle.svg) there", 5),
-        ("with $x = \\frac{1}{2} y$ in it, and $$a + b\n= c$$ too", 11),
+        ("[three more words](https://example.org/a-b-c) here", 10),
+        ("see ![a long description](circle.svg) there", 7),
+        ("with $x = \\frac{1}{2} y$ in it, and $$a + b\n= c$$ too", 13),
         ("1. first\n2. second", 4),
-        ("{{ratio:.1f}} times, {{a + b}} more", 4),
+        ("{{ratio:.1f}} times, {{a + b}} more", 6),
         ("before\n\n```python\nx = 1\n```\n\nafter", 5),
         ("| a | b |\n| --- | --- |\n| c | 1 |", 4),
-        ("<details><summary>One way</summary>\n\n```python\nreturn 1\n```\n\n</details>", 6),
+        ("<details><summary>One way</summary>\n\n```python\nreturn 1\n```\n\n</details>", 9),
     ],
 )
 def test_words_counted_by_hand(page, text, number):
@@ -105,8 +105,8 @@ def test_sections_are_found(page):
     assert [section.heading for section in (core, one, two)] == ["", "why not three", "another"]
     assert [len(section.cells) for section in (one, two)] == [3, 2]
     assert heading(core.cells[-1]) == "After it"
-    assert counts(one.cells) == Counts(words=4 + 6 + 5 + 4, code=1, cards=0, turns=0, explorers=0)
-    assert counts(two.cells) == Counts(words=2 + 8, code=1, cards=1, turns=0, explorers=0)
+    assert counts(one.cells) == Counts(words=4 + 7 + 5 + 5, code=1, cards=0, turns=0, explorers=0)
+    assert counts(two.cells) == Counts(words=2 + 9, code=1, cards=1, turns=0, explorers=0)
 
 
 def test_cells_below_a_folded_heading(page):

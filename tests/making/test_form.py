@@ -63,7 +63,7 @@ CLOSE = ":tags: [close, nbval-check-output]"
 
 # what is replaced, by what; then in the edited text: what the problem's line holds (or that of a number of lines below)
 BAD = {
-    "words": ("## Count\n", "## Count\n" + LONG, "## Count", 0, "core path: 2,6"),
+    "words": ("## Count\n", "## Count\n" + LONG, "## Count", 0, "core path: 2,7"),
     "code cells": (RATE, cell("1") * 19 + f"\n{RATE}", ":cid: q99-card-transfer", -1, "31 code cells, 30"),
     "cards": (RATE, CARDS + f"\n{RATE}", TRANSFER, 0, "7 cards, 6 are the limit"),
     "one claim": ('card("q99.twice-the-peak")', "1", NEXT, 0, "1 claims are voted on; 2 to 4 are wanted"),
@@ -90,14 +90,14 @@ BAD = {
     "review of another unit": ('review("q99")', 'review("q05")', 'review("q05")', 0, 'is reviewed as review("q99")'),
     "no answer": ("[answer, nbval-check-output]", "[nbval-check-output]", NEXT, 0, "0 cells tagged answer"),
     "two answers": (CLOSE, ":tags: [answer, close]", ":cid: q99-close", -1, "2 cells tagged answer"),
-    "late answer": ("Say here", "word " * 200 + "Say here", ":cid: q99-answer", -1, "the first third of the core's 4"),
+    "late answer": ("Say here", "word " * 200 + "Say here", ":cid: q99-answer", -1, "the first third of the core's 5"),
     "no close": (CLOSE, ":tags: []", NEXT, 0, "0 cells tagged close"),
     "early close": (
         "## What to keep",
         "## What to keep\n\n" + "word " * 300,
         ":cid: q99-close",
         -1,
-        "the last third of the core's 5",
+        "the last third of the core's 6",
     ),
     "close in words": (f":cid: q99-close\n{CLOSE}", ":tags: []", NEXT_CLOSES, 0, "it is a code cell"),
     "deeper, not folded": (FOLDED, "+++", "## Deeper: what only", 0, "is folded"),
@@ -123,7 +123,7 @@ def test_a_long_core_path_says_where_it_is_long(unit):
     unit.edit("lesson.md", "## On trial\n", "## On trial\n\n" + "word " * 100)
     ((_, message),) = [each for each in unit.problems() if "words" in each[1] and "limit" in each[1]]
     assert re.match(
-        r"core path: 2,7\d\d words, 2,500 are the limit; the longest sections are 'Count' with 2,5", message
+        r"core path: 2,8\d\d words, 2,500 are the limit; the longest sections are 'Count' with 2,5", message
     )
     assert message.index("'Count'") < message.index("'On trial' with 1")
     assert "## Deeper: …" in message

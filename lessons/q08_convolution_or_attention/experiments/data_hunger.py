@@ -12,6 +12,7 @@ import math
 
 from course_lib.accounting import hardware
 from course_lib.experiments.nets import digits
+from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
@@ -105,12 +106,8 @@ def weights(net: str) -> int:
 
 def accuracy(torch, on: str, net: str, images: int, shuffled: bool = False, seed: int = 0) -> float:
     """Share in % of the test images that a network names right after `STEPS` steps on `images` images."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the tensors are so small that a second thread would cost more than it does
-    try:
+    with timing.single_thread(torch):  # the tensors are so small that a second thread would cost more than it does
         return _learn(torch, on, net, images, shuffled, seed)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _learn(torch, on: str, net: str, images: int, shuffled: bool, seed: int) -> float:
