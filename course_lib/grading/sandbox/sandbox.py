@@ -20,6 +20,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from course_lib.grading.sandbox import control_group
 from course_lib.grading.sentences import say
 from course_lib.teaching.checks.check_run import SECONDS
 
@@ -88,6 +89,8 @@ class Sandbox:
         self._unsafe = unsafe
         self._process: subprocess.Popen | None = None
         self._killed = False
+        self._group: control_group.ControlGroup | None = None
+        self._before, self._kills = 0.0, 0  # what the group had counted when the job began
         self._lock = threading.Lock()  # another thread may kill what this one starts
 
     def start(self) -> None:
@@ -99,6 +102,9 @@ class Sandbox:
             with self._lock, inner:
                 if self._killed:
                     raise RuntimeError("the sandbox was killed")
+                if (group := control_group.make()) is not None:
+                    command = ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(group.entrance), *command]
+                self._group = group
                 self._process = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
@@ -110,6 +116,8 @@ class Sandbox:
                     start_new_session=True,  # so that Ctrl-C reaches the grader only, which then ends the sandbox
                 )
             self._wait_until_ready(said)
+        if self._group is not None:  # files in the scratch folders are memory too
+            self._group.limit(self._limits.memory + len(settings["scratch"]) * self._limits.scratch)
 
     def _wait_until_ready(self, said) -> None:
         self._control.settimeout(READY)
@@ -126,17 +134,22 @@ class Sandbox:
     def job(self, library: bool = False) -> socket.socket:
         """The channel to a fresh child. `library`: the student library is there to be imported."""
         ours, theirs = socket.socketpair()
+        if self._group is not None:
+            self._before, self._kills = self._group.seconds, self._group.memory_kills
         with theirs:
             socket.send_fds(self._control, [b"library" if library else b"job"], [theirs.fileno()])
         return ours
 
     def used(self) -> float:
-        """Seconds that the job has used so far (`zygote._used`). Raises `OSError` if the zygote does not say."""
+        """Seconds that the job has used so far, by `zygote._used` or its control group, whichever saw more. Raises
+        `OSError` if the zygote does not say.
+        """
         try:
             self._control.settimeout(READY)
             self._control.send(b"used")
             if said := self._control.recv(64):
-                return float(said)
+                counted = self._group.seconds - self._before if self._group is not None else 0.0
+                return max(float(said), counted)
             raise ConnectionError("the zygote is gone")
         except OSError:
             with contextlib.suppress(OSError):
@@ -150,7 +163,8 @@ class Sandbox:
         try:
             self._control.settimeout(READY)
             self._control.send(b"end")
-            return self._control.recv(64).decode() or self._restart()
+            how = self._control.recv(64).decode() or self._restart()
+            return "memory" if self._group is not None and self._group.memory_kills > self._kills else how
         except OSError:
             return self._restart()
 
@@ -187,6 +201,8 @@ class Sandbox:
             while self._control.recv(64):  # ends when the last process that holds the other end is gone
                 pass
         self._control.close()
+        if self._group is not None:
+            self._group.remove()
 
 
 # ------------------------------------------------------------------------------------------------------- the command
