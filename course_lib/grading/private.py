@@ -56,12 +56,14 @@ def overlaid(root: Path, private: Path) -> Iterator[Path]:
 
 
 def build(root: Path, private: Path, options: Sequence[str]) -> int:
-    """Build the private units (`tools.build`) into their own folder; returns the exit status."""
+    """Build the private units (`tools.build`) into their own folder; returns the exit status. What a build that fails
+    has written is not kept.
+    """
     names = units(private)
     with overlaid(root, private) as place:
         command = [sys.executable, "-m", "tools.build", *names, *options]
         status = subprocess.run(command, cwd=place, env=os.environ | {"PYTHONPATH": str(place)}).returncode
-        for part in MADE:
+        for part in MADE if status == 0 else ():
             for name in names:
                 for path in (place / part).glob(f"{name}*"):
                     if path.name.partition(".")[0] != name:
@@ -78,4 +80,14 @@ def points(root: Path) -> dict[str, float]:
     for path in sorted((root / "exercises").glob("*/*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         found[path.stem] = sum(cell["metadata"].get("nbgrader", {}).get("points", 0) for cell in cells)
+    return found
+
+
+def readable(root: Path, names: Sequence[str]) -> list[str]:
+    """Graded quantities of the units `names`: what tells a learner's machine whether one is right holds its value."""
+    found = []
+    for name in names:
+        path = root / "exercises" / name / "checks.json"
+        checks = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        found += [id for id, check in checks.items() if check["points"] and "unit" in check]
     return found

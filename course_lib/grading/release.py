@@ -50,9 +50,11 @@ def release_lines(root: Path, out: Path, own: Path | None) -> list[str]:
         if unbuilt := [unit for unit in private.units(own) if not (place / "exercises" / unit).is_dir()]:
             raise ValueError(f"{unbuilt[0]} is not built: run `course build --private {own}` first")
         made, points, names = release(place, out), private.points(place), private.units(own)
+        open_answers = private.readable(place, names)
     values = {"public": sum(points[unit] for unit in points if unit not in names)}
     values |= {"private": sum(points.get(unit, 0) for unit in names), "units": ", ".join(names)}
-    return [*map(str, made), say("points_private", **values)]
+    warned = [say("readable", checks=", ".join(open_answers))] if open_answers else []
+    return [*map(str, made), say("points_private", **values), *warned]
 
 
 def secrets_in(path: Path, lessons: Path) -> list[str]:

@@ -71,6 +71,23 @@ def test_it_goes_out_without_its_solutions(graded, tmp_path):
         assert not any("solutions" in name or name.endswith("checks.py") for name in names)
 
 
+def test_a_quantity_that_goes_out_with_its_value_is_named(graded):
+    """The toy has none; a unit of the course has one that scores, beside functions and your-turns."""
+    assert private.readable(graded, [UNIT]) == []
+    assert private.readable(ROOT, ["q02_ten_billion_in_16gb", "q90_none"]) == ["q02.state-of-8b"]
+
+
+def test_what_a_failed_build_has_written_is_not_kept(tmp_path, monkeypatch):
+    root, folder = tmp_path / "root", tmp_path / "graded"
+    for path in (root / "exercises" / "x01", folder / "lessons" / "x01"):
+        path.mkdir(parents=True)
+    (root / "exercises" / "x01" / "x01.ipynb").write_text("{}")
+    (folder / "lessons" / "x01" / "lesson.md").write_text("x")
+    monkeypatch.setattr(private.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=1))
+    assert private.build(root, folder, []) == 1
+    assert not (folder / "exercises").exists()
+
+
 def test_it_is_graded(graded, tmp_path):
     solved = json.loads((graded / "solutions" / UNIT / f"{UNIT}.ipynb").read_text())
     given = (graded / "exercises" / UNIT / f"{UNIT}.ipynb").read_text()
