@@ -79,7 +79,7 @@ def test_a_quantity_that_goes_out_with_its_value_is_named(graded):
 
 def test_what_a_failed_build_has_written_is_not_kept(tmp_path, monkeypatch):
     root, folder = tmp_path / "root", tmp_path / "graded"
-    for path in (root / "exercises" / "x01", folder / "lessons" / "x01"):
+    for path in (root / "lessons", root / "exercises" / "x01", folder / "lessons" / "x01"):
         path.mkdir(parents=True)
     (root / "exercises" / "x01" / "x01.ipynb").write_text("{}")
     (folder / "lessons" / "x01" / "lesson.md").write_text("x")
