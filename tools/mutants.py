@@ -1,8 +1,9 @@
 """Mutants of a reference: what a slip would make of a right answer, and which inputs notice.
 
 `check()` promises what the grade keeps only if the public inputs tell every such slip from the right answer, and the
-hidden draws do so too. A mutant freezes an argument at a public value, swaps two arguments, takes one for another, or
-edits the code of the reference in one place: an operator, a rounding, a comparison, a term, a factor, a range, a loop.
+hidden draws do so too. A mutant freezes an argument at a public value, swaps two arguments, takes one for another, sees
+a part of a list only, or edits the code of the reference in one place: an operator, a rounding, a comparison, a term, a
+factor, a range, a loop.
 """
 
 import ast
@@ -51,6 +52,10 @@ def mutants(check: Check) -> Iterator[Mutant]:
             yield Mutant(f"{one} and {other} swapped", _taken(check.reference, names, {one: other, other: one}))
             yield Mutant(f"{one} taken for {other}", _taken(check.reference, names, {other: one}))
             yield Mutant(f"{other} taken for {one}", _taken(check.reference, names, {one: other}))
+    for name in names:
+        if all(isinstance(given.get(name), (list, tuple)) for given in inputs):
+            for how, change in _PARTS.items():
+                yield Mutant(f"{name}: {how}", _changed(check.reference, names, name, change))
     yield from _edited(check.reference)
 
 
@@ -166,6 +171,28 @@ def _taken(reference, names, source) -> Callable:
     def mutant(*args, **kwargs):
         given = dict(zip(names, args, strict=False)) | kwargs
         return reference(**given | {name: copy.deepcopy(given[other]) for name, other in source.items()})
+
+    return mutant
+
+
+_PARTS = {
+    "the first only": lambda items: items[:1],
+    "the first two only": lambda items: items[:2],
+    "the first three only": lambda items: items[:3],
+    "without the first": lambda items: items[1:],
+    "without the last": lambda items: items[:-1],
+    "backwards": lambda items: items[::-1],
+    "each value once": lambda items: _distinct(items),
+}
+"""What of a list an answer may see."""
+
+
+def _changed(reference, names, name, change) -> Callable:
+    """The reference, where one argument is what `change` leaves of it."""
+
+    def mutant(*args, **kwargs):
+        given = dict(zip(names, args, strict=False)) | kwargs
+        return reference(**given | {name: change(given[name])})
 
     return mutant
 

@@ -171,7 +171,7 @@ _SLOW = _row(4, "TMAC/s", False, 1, 61.55, "GMAC")
 
 
 def _draw_decode(rng):
-    """Every kind of line once, in any order, so that each lost factor shows."""
+    """Every kind of line in any order, so that each lost factor shows, and one line twice."""
     rows = [
         _row(rng.randrange(100, 4000), "TFLOPS", True, 1, round(rng.uniform(1, 60), 2), "GMAC"),
         _row(rng.randrange(100, 4000), "TFLOPS", False, 1, round(rng.uniform(1, 60), 2), "GFLOP"),
@@ -180,6 +180,7 @@ def _draw_decode(rng):
         _row(rng.randrange(1, 40), "TMAC/s", True, 1, round(rng.uniform(0.1, 2), 2), rng.choice(["GMAC", "GFLOP"])),
         _row(rng.randrange(100, 4000), "TFLOPS", False, rng.choice([2, 8]), round(rng.uniform(1, 60), 2), "GFLOP"),
     ]
+    rows.append(rng.choice(rows))
     rng.shuffle(rows)
     return rows, round(rng.uniform(0.1, 0.9), 2)
 
@@ -272,6 +273,7 @@ CHECKS = [
         signature="sparse_dot(kept, places, inputs)",
         public=[
             ([2, -1, 3, 5], [1, 2, 0, 3], [10, 20, 30, 40, 50, 60, 70, 80]),
+            ([5, 5, -2, 5], [1, 3, 0, 2], [3, 1, 4, 15, 9, 2, 6, 53]),
             ([4, 7, 6, -2, 1, 3], [0, 3, 2, 3, 1, 2], [11, -5, 2, 7, 13, 8, -17, 9, 4, 6, -3, 12]),
         ],
         generate=_draw_sparse,
@@ -325,6 +327,7 @@ CHECKS = [
             ([[8, 1, 8], [8, 64, 8]],),
             ([[100, 9, 1], [1, 768, 50]],),
             ([[3, 4, 5], [6, 64, 6], [6, 64, 6]],),
+            ([[4, 32, 4], [3, 4, 5], [8, 9, 2], [20, 2, 30], [5, 7, 11]],),
         ],
         generate=_draw_error,
         reference=_error,
@@ -349,6 +352,7 @@ CHECKS = [
             ([[1, 2], [3, 0]], [[2, 1], [-1, 0]]),
             ([[1, 1, 1]], [[1], [-1], [2]]),
             ([[-1, 2, 1], [0, 3, -2]], [[-2, 1, 0, 3], [1, 0, 2, 1], [2, 1, -1, 0]]),
+            ([[1, 0, 2], [1, 0, 2], [0, 3, 1], [2, 2, 2], [1, 1, 0]], [[1, 2], [1, 2], [3, 0]]),
         ],
         generate=_draw_count,
         reference=_count_reference,
@@ -373,6 +377,7 @@ CHECKS = [
             ([_STARRED, _DIES, _STARRED], 0.5),
             ([_SMALL_FLOP, _BOX], 0.6),
             ([_SLOW], 0.1),
+            ([_BOX, _SLOW, _A100, _STARRED, _A100], 0.3),
         ],
         generate=_draw_decode,
         reference=_decode_reference,
