@@ -112,7 +112,7 @@ def test_a_part_of_a_list_is_not_the_list(reference):
 
     check = a_check(reference, "total(values)", [([3, 1, 2],), ([5, 4],)], draw)
     assert names(check) == ["values: the first three only", "values: each value once"]
-    assert names(a_check(reference, "total(values)", [([3, 1, 2, 3],), ([5, 4],)], draw)) == []
+    assert names(a_check(reference, "total(values)", [([3, 1, 2, 2],), ([5, 4],)], draw)) == []
 
 
 def test_a_mutant_that_never_ends_is_noticed(reference, monkeypatch):
