@@ -58,10 +58,12 @@ def _bytes_one_scale(weight_bits, grad_bits, master_bits, moments, moment_bits):
 
 
 def _draw_bytes(rng, group):
-    """Mostly a master weight of neither 0 nor 32 bits and several moments: what is forgotten or assumed shows."""
+    """Mostly a master weight of neither 0 nor 32 bits, weights of any width, and several moments: what is
+    forgotten, assumed or rounded shows.
+    """
     moment_bits = 8 if group == _NARROW else rng.choice([16, 32])
     return (
-        rng.choice([16, 32, 32]),
+        rng.choice([4, 8, 16, 32, 32, 32, 32]),
         rng.choice([8, 16, 24, 32]),
         rng.choice([0, 8, 8, 16, 16, 24, 24, 32]),
         rng.choice([0, 1, 2, 2, 3]),
@@ -173,9 +175,10 @@ def _offloaded_all_overlap(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
 
 
 def _draw_offloaded(rng):
-    """A host on which Adam takes longer than the copies, and one on which the copies take longer, in either order."""
+    """Hosts on which Adam takes longer than the copies and on which the copies do, and one of them twice, in any order."""
     params = rng.randrange(1, 40) * 1_000_000_000
     bus, hosts = rng.choice([12, 24, 48]), [rng.choice([40, 60, 80]), rng.choice([400, 500])]
+    hosts.append(rng.choice(hosts))
     rng.shuffle(hosts)
     return params, round(params * rng.uniform(0.1, 0.5) * 1e-9, 2), bus, hosts
 
@@ -204,7 +207,7 @@ def _plan_a_copy_each(params, ranks):
 
 
 def _draw_plan(rng):
-    return rng.randrange(1, 80) * 1_000_000_000, rng.choice([4, 8, 16])
+    return rng.randrange(1, 80) * 1_000_000_000, rng.choice([2, 6, 8, 12, 16])
 
 
 # ---- the lesson's own: one line each --------------------------------------------------------------
@@ -265,7 +268,16 @@ CHECKS = [
         id="q02.turn-cards",
         points=0,
         signature="cards_needed(billions, card_gb, passing_gb)",
-        public=[(10, 16, 2), (70, 80, 10), (7, 16, 13), (1, 24, 4), (9, 24, 6), (36, 48, 12)],
+        public=[
+            (10, 16, 2),
+            (70, 80, 10),
+            (7, 16, 13),
+            (1, 24, 4),
+            (9, 24, 6),
+            (36, 48, 12),
+            (6.74, 16, 13.5),
+            (3.2032, 16, 3.2),
+        ],
         generate=_draw_cards,
         reference=_cards,
         wrong={
@@ -307,6 +319,8 @@ CHECKS = [
                 (16, 16, 16, 2, 32),
                 (16, 32, 32, 2, 32),
                 (32, 16, 32, 2, 32),
+                (8, 8, 32, 2, 32),
+                (4, 16, 32, 2, 32),
                 (16, 16, 32, 3, 32),
                 (32, 32, 0, 0, 32),
             ],
@@ -316,6 +330,8 @@ CHECKS = [
                 (16, 32, 16, 1, 8),
                 (32, 32, 16, 3, 8),
                 (16, 16, 32, 0, 8),
+                (8, 16, 32, 2, 8),
+                (4, 16, 16, 2, 8),
             ],
         },
         generate=_draw_bytes,
@@ -372,7 +388,12 @@ CHECKS = [
         id="q02.offloaded-step",
         points=3,
         signature="offloaded_step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)",
-        public=[(10e9, 4.0, 24, [100, 400]), (7e9, 1.5, 12, [400, 60]), (13e9, 2.0, 24, [50])],
+        public=[
+            (10e9, 4.0, 24, [100, 400]),
+            (7e9, 1.5, 12, [400, 60]),
+            (13e9, 2.0, 24, [50]),
+            (3e9, 0.5, 48, [80, 500, 300, 80]),
+        ],
         generate=_draw_offloaded,
         reference=_offloaded,
         wrong={
@@ -389,7 +410,7 @@ CHECKS = [
         id="q02.offload-plan",
         points=3,
         signature="offload_plan(params, ranks)",
-        public=[(7e9, 8), (13e9, 4), (3_300_000_000, 16)],
+        public=[(7e9, 8), (13e9, 2), (3_300_000_000, 16), (8_030_000_000, 6)],
         generate=_draw_plan,
         reference=_plan,
         wrong={
