@@ -181,6 +181,10 @@ def _ways_to_n(peak, bandwidth, size):
         3 * size / 2 / bandwidth * peak,
         peak / (bandwidth * 2 / 3 / size),
         peak / 2 / (bandwidth / (3 * size)),
+        3 * size * (peak / 1e12) / (2 * (bandwidth / 1e12)),  # in TFLOP/s and TB/s first
+        (peak / 1e12) / (bandwidth / 1e12) * (3 * size / 2),
+        1 / (2 / (3 * size) * (bandwidth / peak)),
+        1 / (2 / (3 * size) * bandwidth / peak),
     )
 
 
@@ -517,16 +521,17 @@ CHECKS = [
         signature="smallest_compute_bound_n(peak, bandwidth, bytes_per_element)",
         groups={_BETWEEN: 1, _WHOLE: 1},
         public={
-            _BETWEEN: [  # one that two decimals of the ridge point miss, and one larger than all hidden ones
+            _BETWEEN: [  # two that two and three decimals of the ridge point miss, and one larger than all hidden ones
                 (989e12, 3.35e12, 2),
                 (312e12, 1.555e12, 2),
                 (19.5e12, 1.555e12, 4),
                 (261e12, 2.039e12, 2),
+                (483e12, 7.918e12, 2),
                 (4e15, 700e9, 2),
             ],
             _WHOLE: [  # one that one decimal misses, and one larger than all hidden ones
-                (1e15, 1e12, 2),
-                (7.5e12, 1e12, 4),
+                (1.1e15, 1e12, 2),
+                (9.5e12, 1e12, 4),
                 (806e12, 8e12, 8),
                 (3e15, 2e12, 8),
             ],
@@ -628,6 +633,8 @@ CHECKS = [
             ),
             ([[1537, 2305], [4096, 4096]], 256, 128, 108),
             ([[2000, 3450], [2310, 3650], [864, 3040]], 96, 160, 114),
+            # one tile, one column and one row more than a wave holds; many waves; the same rows, and the same shape, again
+            ([[890, 4850], [1408, 3073], [2817, 3072], [16384, 16384], [1408, 3072], [1408, 3073]], 128, 256, 132),
         ],
         generate=_draw_waves,
         reference=_waves,
