@@ -92,6 +92,10 @@ _ATTENTION = [
     ["linear", ["z"], "out"],
     ["add", ["x", "out"], "y"],
 ]
+_LONG = [  # the first tensor is saved again at the very end
+    *[["linear", [f"t{at}"], f"t{at + 1}"] for at in range(18)],
+    ["mul", ["t18", "t0"], "t19"],
+]
 
 
 def _attention_sizes(x, scores):
@@ -485,6 +489,7 @@ CHECKS = [
                 {"a": 10, "b": 20, "c": 40, "e": 80, "f": 160},
                 4,
             ),
+            (_LONG, {f"t{at}": 10 + at**2 for at in range(20)}, 2),
         ],
         generate=_draw_ledger,
         reference=_ledger,
@@ -513,6 +518,7 @@ CHECKS = [
             (40 * 10**9, 334_757_888, 24, 1024, 16, 512, 32000),
             (24 * 10**9, 334_757_888, 24, 1024, 8, 1024, 32000),
             (25_952_256, 2**20, 2, 64, 2, 64, 1024),
+            (25_952_255, 2**20, 2, 64, 2, 64, 1024),  # the one before fits exactly, this one lacks a byte
             (2 * 10**9, 2**20, 2, 64, 4, 64, 1024),
             (141 * 10**9, 2**20, 2, 64, 4, 60, 1000),  # 5 · heads · seq / d is no whole number; beyond any short search
         ],
@@ -530,6 +536,8 @@ CHECKS = [
             *[(33, 16, 33), (12, 4, 4), (3, 5, 2), (1, 7, 7)],
             *[(60, 294, 10), (47, 1, 2), (24, 1, 40), (130, 900, 1)],
             (25, 40, 5),  # the best k is just above half of the layers
+            (401, 170, 1),  # there too, and far from the formula
+            (500, 3000, 1),  # all layers, beyond any short search
         ],
         generate=_draw_every,
         reference=_every,
@@ -558,6 +566,7 @@ CHECKS = [
             (2, 4, 2, 64, 2, [16, 32], 16),
             (2, 4, 2, 64, 2, [40, 70], 32),
             (2, 4, 2, 64, 2, [30, 75], 32),
+            (2, 4, 2, 64, 2, [40, 70, 33, 40, 7, 64, 100, 70, 9, 1, 40, 50], 32),
         ],
         generate=_draw_kv,
         reference=_kv,
