@@ -90,16 +90,17 @@ def _batch_no_output(layers, bytes_per_element, peak, bandwidth):
 
 
 def _draw_smallest_batch(rng):
-    """A device, wide layers, one that needs more than 5,000 rows and, mostly, one that never gets there, though with 2 bytes
-    an element it would; never a draw whose answer hangs on rounding, of float32 either. Now and then a ridge point that
-    gives a whole number of rows, and never by a hair: a power of two, so that every way to write the formula is exact.
+    """A device, wide layers, one that needs more than 5,000 rows, one that only its wide side lets get there and, mostly,
+    one that never does, though with 2 bytes an element it would; one of them twice. Never a draw whose answer hangs on
+    rounding, of float32 either. Now and then a ridge point that gives a whole number of rows, and never by a hair: a
+    power of two, so that every way to write the formula is exact.
     """
     if rng.random() < 0.25:
         ridge, bandwidth, size = 2 ** rng.randrange(5, 9), rng.randrange(1, 8) * 2**39, rng.choice([2, 4])
         side = ridge * size
         narrow = 3 * side // 4
         layers = [[2 * side, 2 * side], [side, side], [narrow, narrow], [16 * side, 8 * side]]
-        return layers, size, ridge * bandwidth, bandwidth
+        return [*layers, rng.choice(layers)], size, ridge * bandwidth, bandwidth
     while True:
         peak, bandwidth = rng.randrange(50, 2500) * 1e12, rng.randrange(500, 8000) * 1e9
         size = rng.choice([2, 4, 4])
@@ -107,10 +108,11 @@ def _draw_smallest_batch(rng):
         narrow = round(side + side**2 / (2 * rng.randrange(6000, 9000)))
         never = round(0.6 * side)  # below the ceiling of 4-byte elements, above that of 2-byte ones
         layers = [[width, width * rng.choice([1, 2, 4])] for width in rng.sample([never, 4096, 8192, 12288], k=3)]
-        exact = [_rows(k, n, size, peak, bandwidth) for k, n in [*layers, [narrow, narrow]]]
+        layers += [[round(0.7 * side), 4 * round(side)], [narrow, narrow]]
+        exact = [_rows(k, n, size, peak, bandwidth) for k, n in layers]
         reached = [float(rows) for rows in exact if rows is not None]
-        if side > 200 and len(reached) == 3 and all(0.2 < rows % 1 < 0.8 and 20 < rows < 12_000 for rows in reached):
-            drawn = [*layers, [narrow, narrow]], size, peak, bandwidth
+        if side > 200 and len(reached) == 4 and all(0.2 < rows % 1 < 0.8 and 20 < rows < 12_000 for rows in reached):
+            drawn = [*layers, rng.choice(layers)], size, peak, bandwidth
             if reached[-1] > 5000 and _batch_no_output(*drawn) != _smallest_batch(*drawn):
                 return drawn  # few rows have hardly any output
 
@@ -198,8 +200,8 @@ _SLOW = {"peaks": {"fp32": 2e9, "bf16": 4e9}, "memory_bandwidth": 3e10, "call_ov
 
 def _draw_predict(rng):
     """A machine with units for bf16 only, which does fp32 so slowly that even an addition is compute-bound, and a short
-    model: in bf16 a compute-bound product, a memory-bound one and an addition, in fp32 an addition, one of them twice,
-    in any order.
+    model: in bf16 a compute-bound product, a memory-bound one and an addition, in fp32 an addition, up to three of them
+    again, in any order.
     """
     bandwidth = rng.randrange(40, 90) * 1e9
     profile = {
@@ -213,7 +215,7 @@ def _draw_predict(rng):
         ["add", [rng.randrange(1_000_000, 4_000_000)], "bf16"],
         ["add", [rng.randrange(1_000_000, 4_000_000)], "fp32"],
     ]
-    ops.append(rng.choice(ops))
+    ops += rng.choices(ops, k=rng.randrange(1, 4))
     rng.shuffle(ops)
     return ops, profile
 
@@ -426,6 +428,8 @@ CHECKS = [
             ([[1024, 1024], [16, 16], [40, 40]], 4, 19.5e12, 1.555e12),
             ([[256, 256], [512, 512], [4096, 4096]], 2, 128e12, 1e12),
             ([[600, 600], [8192, 8192]], 2, 989e12, 3.35e12),
+            ([[222, 8192], [4096, 4096], [222, 4096], [222, 8192], [64, 8192], [8192, 4096]], 2, 128e12, 1e12),
+            ([[17_766, 17_766], [4096, 4096]], 4, 4096e12, 1e12),  # more than 100,000 rows
         ],
         generate=_draw_smallest_batch,
         reference=_smallest_batch,
@@ -458,6 +462,9 @@ CHECKS = [
                     ["add", [8_388_608], "bf16"],
                     ["matmul", [1, 4096, 4096], "bf16"],
                     ["add", [8_388_608], "bf16"],
+                    ["add", [8_388_608], "bf16"],
+                    ["add", [8_388_608], "fp32"],
+                    ["matmul", [2048, 4096, 4096], "bf16"],
                 ],
                 _SERVER,
             ),
