@@ -175,10 +175,10 @@ def _offloaded_all_overlap(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
 
 
 def _draw_offloaded(rng):
-    """Hosts on which Adam takes longer than the copies and on which the copies do, and one of them twice, in any order."""
+    """Hosts on which Adam takes longer than the copies and on which the copies do, one of them twice, and a third, in any order."""
     params = rng.randrange(1, 40) * 1_000_000_000
     bus, hosts = rng.choice([12, 24, 48]), [rng.choice([40, 60, 80]), rng.choice([400, 500])]
-    hosts.append(rng.choice(hosts))
+    hosts += [rng.choice(hosts), rng.choice([50, 200, 300])]
     rng.shuffle(hosts)
     return params, round(params * rng.uniform(0.1, 0.5) * 1e-9, 2), bus, hosts
 

@@ -365,10 +365,11 @@ def _kv_shared_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengt
 
 
 def _draw_kv(rng):
-    """One sequence fills its last page, the others do not; shared pages come to fewer."""
+    """A sequence fills its last page, others do not, and one length stands twice; shared pages come to fewer."""
     page, kv_heads = rng.choice([16, 32]), rng.choice([4, 8])
     lengths = [page * rng.randrange(3, 90) + rng.randrange(1, page // 2) for _ in range(rng.randrange(3, 9))]
     lengths.insert(rng.randrange(len(lengths)), page * rng.randrange(3, 90))
+    lengths.insert(rng.randrange(len(lengths)), rng.choice(lengths))
     shape = (
         rng.choice([24, 32, 80]),
         kv_heads * rng.choice([4, 8]),

@@ -262,11 +262,15 @@ def _blocked_one_row(a, b, tile):
 
 
 def _draw_blocked(rng):
-    """Small whole numbers; no side is a multiple of the tile, and rows and columns take 2 and 3 tiles, or 3 and 2."""
+    """Small whole numbers; no side is a multiple of the tile, and rows and columns take 2 and 3 tiles, or 3
+    and 2; each matrix has a row twice.
+    """
     tile = rng.choice([2, 3, 4])
     down, across = rng.sample([2, 3], 2)
     m, k, n = (tile * tiles - rng.randrange(1, tile) for tiles in (down, rng.choice([2, 3]), across))
     a, b = ([[rng.randrange(1, 10) for _ in range(width)] for _ in range(rows)] for rows, width in ((m, k), (k, n)))
+    for matrix in (a, b):
+        matrix[-1] = list(rng.choice(matrix[:-1]))
     return a, b, tile
 
 
@@ -433,7 +437,8 @@ def _waves_always_128_256(shapes, tile_m, tile_n, multiprocessors):
 
 
 def _draw_waves(rng):
-    """A device; a shape that fits exactly, and one for each way of rounding less that then needs fewer waves.
+    """A device; a shape that fits exactly, and one for each way of rounding less that then needs fewer waves;
+    one stands twice.
 
     Never tiles of 128 × 256, which the public examples have: who writes those sizes must fail.
     """
@@ -448,6 +453,7 @@ def _draw_waves(rng):
             if tiles % sms and next(reports) < next(reports):
                 shapes.append(shape)
                 break
+    shapes.append(rng.choice(shapes))
     return shapes, tile_m, tile_n, sms
 
 
@@ -565,6 +571,7 @@ CHECKS = [
                 2,
             ),
             ([[1, 2], [3, 4], [5, 6]], [[1, 2, 3, 4, 5], [6, 7, 8, 9, 1]], 2),
+            ([[1, 2, 3], [4, 5, 6], [1, 2, 3], [7, 8, 9], [2, 1, 4]], [[3, 1], [3, 1], [2, 5]], 2),
         ],
         generate=_draw_blocked,
         reference=_blocked_right,
@@ -595,6 +602,11 @@ CHECKS = [
                 [[[1.0, 0.5, -1.0], [0.0, 2.0, 1.0]], [[0.3, 0.2, 0.1], [1.0, -1.0, 0.5]]],
                 [[[0.5, 1.0, 0.0], [1.0, -1.0, 2.0]], [[1.0, 1.0, 1.0], [0.0, 0.5, -0.5]]],
                 [[[1.0, 0.0, 0.0], [0.0, 1.0, 2.0]], [[2.0, 1.0, 0.0], [1.0, 3.0, 5.0]]],
+            ),
+            (  # three heads
+                [[[0.5, 1.0], [1.0, -1.0]], [[1.0, 0.0], [0.2, 0.4]], [[-1.0, 0.5], [2.0, 1.0]]],
+                [[[1.0, 0.3], [-0.5, 1.0]], [[0.0, 1.0], [1.0, 1.5]], [[0.7, -0.2], [1.0, 0.1]]],
+                [[[1.0, 4.0], [2.0, -1.0]], [[0.0, 3.0], [5.0, 1.0]], [[2.0, 2.5], [-3.0, 1.0]]],
             ),
             (  # one on which 16 bits are too few, as they are on hidden ones
                 [[[1.7, 1.4, -0.4], [1.8, 0.0, 0.4], [-1.4, 0.8, -1.0], [-1.8, 0.1, -1.7]]],
