@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from itertools import pairwise
 
+from course_lib.experiments.profile.machine import cores as cores
+
 SIDE = 512  # of the matrices of a step
 ROWS = 64
 LAYERS = 6
@@ -24,6 +26,7 @@ def step(torch, layers: int = LAYERS) -> Callable[[], object]:
         y = x
         for weight in weights:
             y = torch.relu(y @ weight)
+        return y
 
     return compute
 
@@ -43,7 +46,7 @@ def watched(call: Callable[[], object], seconds: float) -> tuple[float, float, f
     """(processor time over time, in cores; calls a second; median seconds of a call) of `call` for `seconds`."""
     start, processor = time.perf_counter(), time.process_time()
     ends = [start]
-    while ends[-1] - start < seconds or len(ends) < 5:
+    while ends[-1] - start < seconds or len(ends) < 6:
         call()
         ends.append(time.perf_counter())
     elapsed = ends[-1] - start
@@ -64,21 +67,26 @@ def poll(seconds: float) -> None:
 
 
 @contextmanager
-def spinner():
-    """A Python thread that does nothing, as fast as it can, for the length of a with-block."""
-    over = False
+def spinner(interval: float):
+    """A Python thread that does nothing, as fast as it can, for the length of a with-block.
+
+    interval: s after which a thread that waits for Python's lock may ask for it.
+    """
+    over, before = False, sys.getswitchinterval()
 
     def spin():
         while not over:
             pass
 
     thread = threading.Thread(target=spin, daemon=True)
+    sys.setswitchinterval(interval)
     thread.start()
     try:
         yield
     finally:
         over = True
         thread.join()
+        sys.setswitchinterval(before)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from course_lib.accounting import pipeline
 
 
 def last_piece(stages, pieces):
-    """When the last of `pieces` leaves the last stage: each piece takes, at each stage, the worker that is free first."""
+    """When the last of `pieces` leaves the last stage; at each stage a piece takes the worker that is free first."""
     free = [[0.0] * workers for _, workers in stages]
     done = 0.0
     for _ in range(pieces):

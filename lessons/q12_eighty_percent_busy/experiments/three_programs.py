@@ -105,11 +105,12 @@ class _Run:
         alone = loops.seconds_of(steps) if program.products else 0.0
         waits = program.waits * alone
 
-        def made(waits=waits, ahead=program.ahead, adds=_additions(torch, program.calls, NUMBERS)):
-            return _step(waits, ahead, adds, steps if program.products else None)
+        many, one = _additions(torch, program.calls, NUMBERS), _additions(torch, 1, program.calls * NUMBERS)
+
+        def made(waits=waits, ahead=program.ahead, adds=many):
+            return _step(waits, ahead, adds if program.calls else None, steps if program.products else None)
 
         cores, _, step = loops.watched(made(), seconds)
-        one = _additions(torch, 1 if program.calls else 0, program.calls * NUMBERS)
         parts = {
             "input": waits,
             "calls": loops.seconds_of(_additions(torch, program.calls, 1)) if program.calls else 0.0,
@@ -146,9 +147,9 @@ def _step(waits: float, ahead: bool, adds, steps) -> Callable[[], object]:
         due = max(due, now - waits) + waits if ahead and due else now + waits
         if waits:
             loops.poll(due - now)
-        adds()
-        if steps:
-            steps()
+        for part in (adds, steps):
+            if part:
+                part()
 
     return step
 

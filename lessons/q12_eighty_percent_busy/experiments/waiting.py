@@ -1,4 +1,4 @@
-"""Four loops that compute the same: without waiting, waiting asleep, waiting by polling, and beside a spinning thread.
+"""Loops that compute the same: without waiting, waiting asleep, waiting by polling, and beside a spinning thread.
 
 Each has two readings: what the gauge of a core shows, and how many steps it makes, as a share of computing alone.
 """
@@ -16,14 +16,15 @@ from course_lib.words import words
 
 say = words(__file__)
 
-LOOPS = ("computing alone", "waiting asleep", "waiting, polling", "beside a spinner")
+SPINNERS = {"beside a spinner": 5e-3, "spinner, lock handed on sooner": 5e-4}  # s of Python's switch interval
+LOOPS = ("computing alone", "waiting asleep", "waiting, polling", *SPINNERS)
 READINGS = ("gauge", "work")
 ROUNDS = 3
 IN_TURN = 100 * pipeline.rate({"wait": 1.0, "step": 1.0}, overlapped=False).per_second  # % of one step a second
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """Four loops with two readings each; full differs from quick in the time of each loop."""
+    """Five loops with two readings each; full differs from quick in the time of each loop."""
     found = []
     for loop in LOOPS:
         run = _Loop(loop)
@@ -42,7 +43,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 def _expected(device: hardware.Device, loop: str, reading: str) -> float | None:
     """In %. Waiting as long as computing, in turn, halves the work, and sleeping the gauge; of a spinner nothing is said."""
-    if loop == "beside a spinner":
+    if loop in SPINNERS:
         return None
     asleep = {"gauge", "work"} if loop == "waiting asleep" else {"work"} if loop == "waiting, polling" else set()
     return IN_TURN if reading in asleep else 100.0
@@ -66,8 +67,8 @@ class _Loop:
     def _round(self, compute, seconds: float) -> tuple[float, float]:
         """(gauge, work) in %; computing alone is timed just before, because other programs come and go."""
         alone = loops.seconds_of(compute)
-        if self.name == "beside a spinner":
-            with loops.spinner():
+        if self.name in SPINNERS:
+            with loops.spinner(SPINNERS[self.name]):
                 cores, rate, _ = loops.watched(compute, seconds)
         else:
             cores, rate, _ = loops.watched(self._waiting(compute, alone), seconds)
