@@ -2,7 +2,7 @@
 
 from course_lib.accounting import hardware, units
 from course_lib.accounting.hardware import multiprocessors
-from course_lib.figures.plots import Axis, Bars, Figure
+from course_lib.figures.plots import Axis, Bars, Figure, Label
 from course_lib.teaching.explore.controls import Choice, Number, Whole
 from course_lib.teaching.explore.frame import View, build
 from course_lib.units.q12_eighty_percent_busy.needles import needles
@@ -56,8 +56,11 @@ def view(device: str, blocks: int, chain: float, issue: float, megabytes: float,
         title=say("title", waits, **facts),
         description=say("description", device=hardware.load(device).name, **facts),
         x=Axis("", categories=tuple(say("needles", name) for name in NEEDLES)),
-        y=Axis(say("axes", "y"), "%", 0, 100),
-        marks=(Bars(tuple(shares)),),
+        y=Axis(say("axes", "y"), "%", 0, 110),
+        marks=(
+            Bars(tuple(shares)),
+            *(Label(place, share + 4, say("percent", share=share)) for place, share in enumerate(shares)),
+        ),
     )
     readout = {
         "run": units.format_seconds(shown.run),

@@ -55,6 +55,7 @@ def _observed(bench, seconds: float, fetching: str, workers: int) -> list[float]
             fetch = partial(loops.time.sleep, TIMES * alone) if fetching == "asleep" else _several(bench, TIMES)
             if workers:
                 with loops.loaders(fetch, workers) as take:
+                    take()  # from the first batch on
                     rate = loops.watched(_turns(take, compute), seconds / ROUNDS)[1]
             else:
                 rate = loops.watched(_turns(fetch, compute), seconds / ROUNDS)[1]
@@ -104,7 +105,7 @@ EXPERIMENT = Experiment(
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
-    quick_seconds=0.36,
+    quick_seconds=0.3,
     full_seconds=2.0,
     on_gpu=say("on-gpu"),
     method=say.all("method", times=TIMES),
