@@ -13,9 +13,11 @@ from course_lib.accounting import (
     flops,
     hardware,
     inference,
+    launch,
     memory,
     models,
     parallelism,
+    pipeline,
     precision,
     roofline,
 )
@@ -209,6 +211,10 @@ def results():
     yield "waves", multiprocessors.waves(1000, 5000, tile_m=128, tile_n=96, device=h100, resident=2)
     for name in ("fp16", "fp64", "fp8-e4m3", "mxfp4"):
         yield f"limits-{name}", precision.limits(name)
+    for graph in (False, True):
+        yield f"queue-{graph}", launch.launch_time(100, issue=7e-6, run=5e-6, gap=1e-6, graph=graph)
+    for overlapped in (False, True):
+        yield f"pace-{overlapped}", pipeline.rate({"load": (0.03, 4), "compute": 0.01}, overlapped=overlapped)
 
 
 RESULTS = dict(results())

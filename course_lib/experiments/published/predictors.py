@@ -140,6 +140,11 @@ def decode_rate(figure, model, batch=1, compute_dtype="fp16", **how) -> float:
     return _step(figure, model_of(model), batch=batch, compute_dtype=compute_dtype, **how).tokens_per_second
 
 
+def decode_time(figure, model, batch=1, compute_dtype="fp16", **how) -> float:
+    """Seconds of a step that reads weights and cache at the data sheet's bandwidth."""
+    return _step(figure, model_of(model), batch=batch, compute_dtype=compute_dtype, **how).seconds
+
+
 def decode_traffic(figure, model, context, tokens_per_second) -> float:
     """B/s that one sequence reads: weights and cache for each token."""
     step = _step(figure, model_of(model), batch=1, context=context)

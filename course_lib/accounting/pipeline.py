@@ -1,0 +1,48 @@
+"""Work that passes through stages: how many pieces a second come out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from course_lib.accounting import units
+from course_lib.accounting.explained import Explained
+from course_lib.accounting.quantity import largest, symbol, total
+
+
+@dataclass(frozen=True, repr=False)
+class Rate(Explained):
+    """The pace of a pipeline; made by `rate`."""
+
+    per_second: float
+    slowest: str  # the stage with the largest time a piece
+
+
+def rate(stages, *, overlapped=True) -> Rate:
+    """Pieces a second in the long run of work that passes through `stages`, in order.
+
+    stages: name -> seconds for a piece, or (seconds, workers) where several workers take pieces side by side; a stage
+    then gives one piece each seconds/workers. overlapped: all stages work at once, each on another piece, and the
+    slowest sets the pace, 1/max(seconds/workers). False: a piece passes all stages before the next one enters, 1/Σ
+    seconds, and workers beside the first have nothing to do. Source: Little's law for each stage; stages and workers
+    do not slow each other down.
+    """
+    if not isinstance(stages, Mapping) or not stages:
+        raise ValueError(
+            f"stages={units.shortly(stages)} must map names of stages to seconds, such as "
+            "{'load': (0.03, 4), 'compute': 0.01}: 4 workers of 30 ms each, and one of 10 ms."
+        )
+    alone = {}
+    for number, (name, stage) in enumerate(stages.items(), 1):
+        seconds, workers = stage if isinstance(stage, (tuple, list)) and len(stage) == 2 else (stage, 1)
+        t = symbol(f"t_{number}", units.positive(seconds, f"stages[{name!r}]"), f"s for a piece in {name}")
+        w = units.count(workers, f"workers of stages[{name!r}]")
+        alone[name] = t / symbol(f"w_{number}", w, f"workers of {name}") if units.flag(overlapped, "overlapped") else t
+    pace = largest(*alone.values()) if overlapped else total(alone.values())
+    return Rate(
+        per_second=1 / pace,
+        slowest=max(alone, key=lambda name: alone[name].value),
+        assumptions=("Pieces are equal, and there are always enough of them.", "Stages do not slow each other down."),
+        omitted=("The first pieces, until all stages have work.",),
+    )
+
+
+units.teach(globals())

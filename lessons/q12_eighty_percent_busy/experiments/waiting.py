@@ -1,0 +1,115 @@
+"""Loops that compute the same: without waiting, waiting asleep, waiting by polling, and beside a spinning thread.
+
+Each has two readings: what the gauge of a core shows, and how many steps it makes, as a share of computing alone.
+"""
+
+from functools import partial
+
+from course_lib.accounting import hardware, pipeline
+from course_lib.experiments.running import timing
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
+from course_lib.units.q12_eighty_percent_busy import loops
+from course_lib.words import words
+
+say = words(__file__)
+
+SPINNERS = {"beside a spinner": 5e-3, "spinner, lock handed on sooner": 5e-4}  # s of Python's switch interval
+LOOPS = ("computing alone", "waiting asleep", "waiting, polling", *SPINNERS)
+READINGS = ("gauge", "work")
+ROUNDS = 3
+IN_TURN = 100 * pipeline.rate({"wait": 1.0, "step": 1.0}, overlapped=False).per_second  # % of one step a second
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Five loops with two readings each; full differs from quick in the time of each loop."""
+    found = []
+    for loop in LOOPS:
+        run = _Loop(loop)
+        for reading in READINGS:
+            found.append(
+                Case(
+                    f"{loop}: {reading}",
+                    say("calls", loop),
+                    observe=partial(run.readings, reading=reading),
+                    expect=partial(_expected, loop=loop, reading=reading),
+                    facts={"loop": loop, "reading": reading},
+                )
+            )
+    return tuple(found)
+
+
+def _expected(device: hardware.Device, loop: str, reading: str) -> float | None:
+    """In %. Waiting as long as computing, in turn, halves the work, and sleeping the gauge; of a spinner nothing is said."""
+    if loop in SPINNERS:
+        return None
+    asleep = {"gauge", "work"} if loop == "waiting asleep" else {"work"} if loop == "waiting, polling" else set()
+    return IN_TURN if reading in asleep else 100.0
+
+
+class _Loop:
+    """One loop; it runs once, and both readings come from that."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self._found: dict[str, list[float]] = {}
+
+    def readings(self, bench, seconds: float, reading: str) -> list[float]:
+        """% in each round."""
+        if not self._found:
+            with timing.single_thread(bench.torch), bench.torch.inference_mode():
+                rounds = [self._round(loops.step(bench.torch), seconds / ROUNDS) for _ in range(ROUNDS)]
+            self._found = dict(zip(READINGS, map(list, zip(*rounds, strict=True)), strict=True))
+        return self._found[reading]
+
+    def _round(self, compute, seconds: float) -> tuple[float, float]:
+        """(gauge, work) in %; computing alone is timed just before, because other programs come and go."""
+        alone = loops.seconds_of(compute)
+        if self.name in SPINNERS:
+            with loops.spinner(SPINNERS[self.name]):
+                cores, rate, _ = loops.watched(compute, seconds)
+        else:
+            cores, rate, _ = loops.watched(self._waiting(compute, alone), seconds)
+        return 100 * cores, 100 * rate * alone
+
+    def _waiting(self, compute, alone: float):
+        if self.name == "computing alone":
+            return compute
+        wait = loops.time.sleep if self.name == "waiting asleep" else loops.poll
+
+        def loop():
+            wait(alone)
+            compute()
+
+        return loop
+
+
+def plot(result):
+    """Both readings of each loop."""
+    found = result.measured
+    title = say("title", "plain")
+    if {"waiting asleep: gauge", "waiting, polling: gauge"} <= set(found):
+        gauges = {"asleep": found["waiting asleep: gauge"], "polling": found["waiting, polling: gauge"]}
+        title = say("title", "found", **gauges)
+    return dots(result, title=title, axis=say("axis"), log=False)
+
+
+EXPERIMENT = Experiment(
+    name="waiting",
+    question=say("question"),
+    columns=quantity_columns(
+        say("columns", "measured"),
+        "%",
+        Column("loop", say("columns", "loop"), "", "str", shown=False),
+        Column("reading", say("columns", "reading"), "", "str", shown=False),
+    ),
+    cases=cases,
+    table=rows_of_quantity,
+    plot=plot,
+    quick_seconds=0.24,
+    full_seconds=2.0,
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
+)
