@@ -96,6 +96,12 @@ _LONG = [  # the first tensor is saved again at the very end
     *[["linear", [f"t{at}"], f"t{at + 1}"] for at in range(18)],
     ["mul", ["t18", "t0"], "t19"],
 ]
+_THRICE = [  # three ops save one tensor, and a matmul has the same one twice
+    *[["linear", ["x"], name] for name in ("q", "k", "v")],
+    ["matmul", ["q", "k"], "s"],
+    ["matmul", ["s", "v"], "z"],
+    ["matmul", ["z", "z"], "g"],
+]
 
 
 def _attention_sizes(x, scores):
@@ -365,11 +371,11 @@ def _kv_shared_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengt
 
 
 def _draw_kv(rng):
-    """A sequence fills its last page, others do not, and one length stands twice; shared pages come to fewer."""
+    """One sequence fills its last page, the others, of which two are as long, do not; shared pages come to fewer."""
     page, kv_heads = rng.choice([16, 32]), rng.choice([4, 8])
     lengths = [page * rng.randrange(3, 90) + rng.randrange(1, page // 2) for _ in range(rng.randrange(3, 9))]
+    lengths.append(rng.choice(lengths))
     lengths.insert(rng.randrange(len(lengths)), page * rng.randrange(3, 90))
-    lengths.insert(rng.randrange(len(lengths)), rng.choice(lengths))
     shape = (
         rng.choice([24, 32, 80]),
         kv_heads * rng.choice([4, 8]),
@@ -491,6 +497,7 @@ CHECKS = [
                 4,
             ),
             (_LONG, {f"t{at}": 10 + at**2 for at in range(20)}, 2),
+            (_THRICE, {"x": 10, "q": 20, "k": 40, "v": 80, "s": 160, "z": 320, "g": 640}, 2),
         ],
         generate=_draw_ledger,
         reference=_ledger,
@@ -567,7 +574,7 @@ CHECKS = [
             (2, 4, 2, 64, 2, [16, 32], 16),
             (2, 4, 2, 64, 2, [40, 70], 32),
             (2, 4, 2, 64, 2, [30, 75], 32),
-            (2, 4, 2, 64, 2, [40, 70, 33, 40, 7, 64, 100, 70, 9, 1, 40, 50], 32),
+            (2, 4, 2, 64, 2, [40, 70, 33, 40, 7, 64, 5001, 70, 9, 1, 40, 50], 32),
         ],
         generate=_draw_kv,
         reference=_kv,
