@@ -175,6 +175,9 @@ def test_the_private_texts_of_this_machine(monkeypatch):
     image = nbformat.v4.new_output("display_data", {"image/png": "lovelace"})
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[html, image])])
     assert len(private(nb)) == 1, "one hit in the text, none in the image"
+    monkeypatch.setattr("getpass.getuser", lambda: "learner")
+    told = nbformat.v4.new_output("stream", text="What the learner answered")
+    assert private(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", outputs=[told])])) == []
 
 
 def test_the_units_with_claims_and_their_anchors(toy):
