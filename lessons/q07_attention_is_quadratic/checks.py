@@ -212,18 +212,19 @@ def _online_no_division(pieces):
 
 
 def _draw_online(rng):
-    """Four pieces. Either all scores are far below 0, and the pieces come in any order; or each piece begins and ends far
-    below its largest score, and every other piece lies far above its neighbours: no maximum but the running one will do.
-    Values of every piece differ clearly.
+    """Four pieces or five. Either all scores are far below 0, one comes twice in its piece, and one piece twice, in any
+    order; or each piece begins and ends far below its largest score, and every other piece lies far above its neighbours:
+    no maximum but the running one will do. Values of every piece differ clearly.
     """
     far = rng.choice([False, True])
     pieces = []
     for number, top in enumerate((0.0, 0.7, 0.3, 1.5)):
         base = (0.0, 900.0)[number % 2] if far else -900.0
         scores = [round(base + top + rng.uniform(-0.6, 0), 3) for _ in range(rng.randrange(1, 3))]
-        scores = [-900.0, *scores, -900.0] if far else scores
+        scores = [-900.0, *scores, -900.0] if far else [*scores, scores[0]]
         pieces.append([scores, [round(rng.uniform(1, 2) + 3 * number, 3) for _ in scores]])
     if not far:
+        pieces.append([list(part) for part in rng.choice(pieces)])  # no list in two places
         rng.shuffle(pieces)
     return (pieces,)
 
@@ -326,12 +327,12 @@ def _far_scores(q, k, block):
 
 
 def _draw_blocked(rng):
-    """In half of the draws the last block is one row only; in three of four scores are too large for an exponential. The
-    maximum of some row grows after the first block.
+    """In half of the draws the last block has one row only, or one too few; in three of four scores are too large for
+    an exponential. The maximum of some row grows after the first block.
     """
     while True:
         block, far = rng.randrange(3, 6), rng.random() < 0.75
-        n = block * rng.randrange(2, 4) + rng.choice([0, 1])
+        n = block * rng.randrange(2, 4) + rng.choice([0, 0, 1, block - 1])
         q, k, v = _arrays(rng, n, rng.randrange(3, 5) if far else rng.randrange(2, 5))
         if far:
             q, k = _far_scores(q, k, block)
@@ -465,6 +466,7 @@ CHECKS = [
             ([[1.0, -1.0], [4.0, 2.0], [3.0, 5.5], [0.5, 1.5]],),
             ([[2.0, 0.5], [1.0, -0.5], [2.5, 2.0]],),
             ([[5.0, 4.0], [1.0, 2.0], [4.5]],),
+            ([[0.0, -1.0], [0.0, 0.5], [0.5, -2.0]],),
         ],
         generate=_draw_sum,
         reference=_running_sum,
@@ -532,6 +534,7 @@ CHECKS = [
             (32, 4096, 1024, 14336, 3, 128256),
             (12, 768, 768, 3072, 2, 50257),
             (80, 8192, 1024, 28672, 3, 128256),
+            (126, 16384, 16384, 53248, 3, 128256),
         ],
         generate=_draw_half,
         reference=_half,
@@ -571,6 +574,13 @@ CHECKS = [
             ([[[0.5, 900.0], [1.0, 4.0]], [[0.0], [10.0]], [[899.0], [7.0]]],),
             ([[[-900.0, 900.0, -900.0], [1.0, 5.0, 2.0]], [[-900.0, 901.0, -900.0], [3.0, 8.0, 4.0]]],),
             ([[[1.0, 0.5], [2.0, 3.0]], [[2.0], [1.0]], [[0.0, 1.0], [4.0, 4.0]], [[1.5], [7.0]], [[1.0], [9.0]]],),
+            (
+                [
+                    [[0.0, -1.0, 0.0, 0.0, -0.5], [-4.0, -1.0, -8.0, -4.0, -3.0]],
+                    [[0.0, -1.0, 0.0, 0.0, -0.5], [-4.0, -1.0, -8.0, -4.0, -3.0]],
+                    [[4.0], [-1.0]],
+                ],
+            ),
         ],
         generate=_draw_online,
         reference=_online,
@@ -598,6 +608,7 @@ CHECKS = [
             _public_blocked(9, 4, 4),
             _public_blocked(5, 3, 2, far=True),
             _public_blocked(13, 3, 4, far=True),
+            _public_blocked(17, 2, 3),
         ],
         generate=_draw_blocked,
         reference=_blocked,
