@@ -4,7 +4,7 @@ the reference, and the wrong answers that people give.
 
 from math import sqrt
 
-from course_lib.teaching.checks.check import Check
+from course_lib.teaching.checks.check import Check, Close
 
 YEAR = 8760  # hours
 
@@ -48,102 +48,110 @@ def _draw_plan(rng):
 
 
 def _tokens(params, loss, law):
+    """Tokens with which one model reaches the loss; None where no number of them is enough."""
     E, A, B, a, b = law
     left = loss - E - A / params**a
     return (B / left) ** (1 / b) if left > 0 else None
 
 
-def _tokens_with(change):
-    """The same, with something else done to (params, loss, law)."""
-    return lambda params, loss, law: _tokens(*change(params, loss, law))
+def _all_tokens(sizes, loss, law):
+    return [_tokens(params, loss, law) for params in sizes]
 
 
-def _tokens_alpha(params, loss, law):
-    E, A, B, a, _ = law
+def _tokens_each(one):
+    return lambda sizes, loss, law: [one(params, loss, *law) for params in sizes]
+
+
+def _tokens_alpha(params, loss, E, A, B, a, b):
     left = loss - E - A / params**a
     return (B / left) ** (1 / a) if left > 0 else None
 
 
-def _tokens_no_model(params, loss, law):
-    E, _, B, _, b = law
-    return (B / (loss - E)) ** (1 / b) if loss > E else None
+def _tokens_no_model(params, loss, E, A, B, a, b):
+    return (B / (loss - E)) ** (1 / b)
 
 
-def _tokens_never_none(params, loss, law):
-    E, A, B, a, b = law
+def _tokens_never_none(params, loss, E, A, B, a, b):
     return (B / abs(loss - E - A / params**a)) ** (1 / b)
 
 
-def _tokens_product(params, loss, law):
-    """b in place of 1/b."""
-    E, A, B, a, b = law
+def _tokens_zero(params, loss, E, A, B, a, b):
+    return _tokens(params, loss, (E, A, B, a, b)) or 0
+
+
+def _tokens_not_inverted(params, loss, E, A, B, a, b):
     left = loss - E - A / params**a
     return (B / left) ** b if left > 0 else None
 
 
-def _tokens_floor_only(params, loss, law):
-    """None only where the loss lies below E itself."""
-    return None if loss <= law[0] else _tokens_never_none(params, loss, law)
+def _tokens_exchanged(params, loss, E, A, B, a, b):
+    return _tokens(params, loss, (E, B, A, a, b))
 
 
 LAWS = ([1.8172, 482.01, 2085.43, 0.3478, 0.3658], [1.69, 406.4, 410.7, 0.34, 0.28], [1.2, 90.0, 700.0, 0.25, 0.31])
 
 
 def _draw_tokens(rng):
-    """A loss that the model can reach, or one below what it reaches with endless data, and above E, or below E."""
+    """Sizes of which one or two stay above the loss whatever they are given, and two or three do not; in any order."""
     law = list(rng.choice(LAWS))
-    params = rng.randrange(20, 9000) * 10**6
-    model = law[1] / params ** law[3]
-    share = rng.choice([rng.uniform(0.3, 2.0), rng.uniform(0.3, 2.0), -rng.uniform(0.2, 0.8), -1.3])
-    loss = law[0] + (model * (1 + share) if share > -1 else -0.1)
-    return params, round(loss, 6), law
+    E, A, _, a, _ = law
+    params = rng.randrange(100, 5000) * 10**6
+    left = A / params**a * rng.uniform(0.4, 1.2)
+    loss = round(E + A / params**a + left, 4)
+    wall = (A / (loss - E)) ** (1 / a)
+    sizes = [round(wall * rng.uniform(0.2, 0.8)) for _ in range(rng.randrange(1, 3))]
+    sizes += [params] + [round(wall * rng.uniform(2, 30)) for _ in range(rng.randrange(1, 3))]
+    rng.shuffle(sizes)
+    return sizes, loss, law
 
 
 # ---- q09.own-or-rent -------------------------------------------------------------------------------
 
 
-def _own(price, years, power, price_per_kwh, rent):
-    spared = rent - power / 1000 * price_per_kwh
-    if spared <= 0:
-        return None
-    hours = price / years / spared
-    return hours if hours <= YEAR else None
+def _own(price, years, power, price_per_kwh, rents):
+    spared = [rent - power / 1000 * price_per_kwh for rent in rents]
+    hours = [price / years / each if each > 0 else None for each in spared]
+    return [found if found is not None and found <= YEAR else None for found in hours]
 
 
-def _own_without(power_of, year=YEAR, per_year=True):
-    """The same with another power, another longest year, or for all years together."""
+def _own_with(drawn=lambda power, price_per_kwh: power / 1000 * price_per_kwh, most=YEAR, per_year=True):
+    """The same with other dollars of electricity for an hour, another longest year, or for all years together."""
 
-    def hours(price, years, power, price_per_kwh, rent):
-        spared = rent - power_of(power) * price_per_kwh
-        if spared <= 0:
-            return None
-        found = price / (years if per_year else 1) / spared
-        return found if found <= year else None
+    def hours(price, years, power, price_per_kwh, rents):
+        spared = [rent - drawn(power, price_per_kwh) for rent in rents]
+        found = [price / (years if per_year else 1) / each if each > 0 else None for each in spared]
+        return [each if each is not None and each <= most else None for each in found]
 
     return hours
 
 
-def _own_energy_added(price, years, power, price_per_kwh, rent):
-    hours = price / years / (rent + power / 1000 * price_per_kwh)
-    return hours if hours <= YEAR else None
+def _own_negative(price, years, power, price_per_kwh, rents):
+    spared = [rent - power / 1000 * price_per_kwh for rent in rents]
+    hours = [price / years / each if each else 0 for each in spared]
+    return [each if each <= YEAR else None for each in hours]
 
 
-def _own_negative(price, years, power, price_per_kwh, rent):
-    spared = rent - power / 1000 * price_per_kwh
-    hours = price / years / spared
-    return hours if hours <= YEAR else None
+def _own_at_most_a_year(price, years, power, price_per_kwh, rents):
+    hours = _own_with(most=float("inf"))(price, years, power, price_per_kwh, rents)
+    return [None if each is None else min(each, YEAR) for each in hours]
 
 
 def _draw_own(rng):
-    """A card that pays at some hours a year, one that would take more than a year has, or rent below its electricity."""
+    """Rents of which one lies below the electricity, one would take more hours than a year has, and two or three pay.
+    Now and then one that is the electricity, and one that takes all hours of a year: in powers of two, without rounding.
+    """
+    if rng.random() < 0.25:
+        years, spared = rng.choice([1, 2, 4]), rng.choice([0.5, 1, 2, 4])
+        rents = [0.25, 0.125, 0.25 + spared, 0.25 + spared / 2, 0.25 + 4 * spared]
+        rng.shuffle(rents)
+        return YEAR * years * spared, years, 500, 0.5, rents
     price, years, power = rng.randrange(800, 30_000), rng.choice([2, 3, 4, 5]), rng.choice([72, 300, 450, 700, 1000])
     price_per_kwh = rng.randrange(8, 45) / 100
     drawn = power / 1000 * price_per_kwh
-    kind = rng.choice(["pays", "pays", "pays", "too long", "dear"])
-    if kind == "dear":
-        return price, years, power, price_per_kwh, round(drawn * rng.uniform(0.3, 0.9), 6)
-    hours = rng.uniform(500, 8000) if kind == "pays" else rng.uniform(9500, 20_000)
-    return price, years, power, price_per_kwh, round(drawn + price / years / hours, 6)
+    hours = [rng.uniform(9500, 20_000), *(rng.uniform(300, 8000 / years) for _ in range(rng.randrange(2, 4)))]
+    rents = [round(drawn + price / years / each, 6) for each in hours] + [round(drawn * rng.uniform(0.3, 0.9), 6)]
+    rng.shuffle(rents)
+    return price, years, power, price_per_kwh, rents
 
 
 # ---- q09.ledger ------------------------------------------------------------------------------------
@@ -190,8 +198,11 @@ def _draw_ledger(rng):
 
 def _lives(sizes, loss, served, law, train=6, serve=2):
     """[parameters, FLOP of training and serving] of every size that reaches the loss."""
-    trained = [(params, _tokens(params, loss, law)) for params in sizes]
-    return [[params, train * params * tokens + serve * params * served] for params, tokens in trained if tokens]
+    return [
+        [params, train * params * tokens + serve * params * served]
+        for params, tokens in zip(sizes, _all_tokens(sizes, loss, law), strict=True)
+        if tokens
+    ]
 
 
 def _cheapest(sizes, loss, served, law):
@@ -221,8 +232,8 @@ def _draw_cheapest(rng):
     """Sizes in any order, some out of reach; so many served tokens that the best to train, the smallest that reaches the
     loss and the best for life are three models. One time in eight nobody reaches the loss.
     """
-    law = list(LAWS[0])
     while True:
+        law = list(rng.choice(LAWS))
         params = rng.randrange(300, 3000) * 10**6
         tokens = params * rng.randrange(15, 25)
         loss = round(law[0] + law[1] / params ** law[3] + law[2] / tokens ** law[4], 6)
@@ -230,12 +241,10 @@ def _draw_cheapest(rng):
         rng.shuffle(sizes)
         served = round(tokens * rng.uniform(1.5, 8))
         if rng.random() < 0.125:
-            return [size for size in sizes if size < 0.13 * params], loss, served, law
-        found = {
-            choose(sizes, loss, served, law)[0]
-            for choose in (_cheapest, _cheapest_to_train, _cheapest_to_serve, _cheapest_first)
-        }
-        if len(found) == 4:
+            wall = (law[1] / (loss - law[0])) ** (1 / law[3])
+            return [round(wall * share) for share in (0.8, 0.3, 0.5)], loss, served, law
+        chosen = (_cheapest, _cheapest_to_train, _cheapest_to_serve)
+        if len({choose(sizes, loss, served, law)[0] for choose in chosen}) == 3:
             return sizes, loss, served, law
 
 
@@ -338,7 +347,7 @@ CHECKS = [
         signature="plan(budget, price_per_hour, peak, mfu, tokens_per_param)",
         public=[
             (1000, 2, 312e12, 0.4, 20),
-            {"budget": 500, "price_per_hour": 6.88, "peak": 989e12, "mfu": 0.4, "tokens_per_param": 20},
+            (500, 6.88, 989e12, 0.4, 20),
             (2500, 0.8, 121e12, 0.25, 150),
         ],
         generate=_draw_plan,
@@ -357,44 +366,43 @@ CHECKS = [
     Check(
         id="q09.tokens-for-loss",
         points=3,
-        signature="tokens_for_loss(params, loss, law)",
+        signature="tokens_for_loss(sizes, loss, law)",
         public=[
-            (1e9, 2.7, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
-            (1e8, 2.5, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
-            (3e9, 2.2, [1.69, 406.4, 410.7, 0.34, 0.28]),
-            (1e9, 1.5, [1.69, 406.4, 410.7, 0.34, 0.28]),
+            ([1e9, 1e8, 3e9], 2.7, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([2e8, 7e9, 4e8, 7e10], 2.2, [1.69, 406.4, 410.7, 0.34, 0.28]),
         ],
         generate=_draw_tokens,
-        reference=_tokens,
+        reference=_all_tokens,
+        same=Close(rel=1e-4),
         wrong={
-            "the model's exponent": _tokens_alpha,
-            "no model term": _tokens_no_model,
-            "never None": _tokens_never_none,
-            "None below E only": _tokens_floor_only,
-            "exponent not inverted": _tokens_product,
-            "A and B exchanged": _tokens_with(lambda n, loss, law: (n, loss, [law[0], law[2], law[1], *law[3:]])),
+            "the model's exponent": _tokens_each(_tokens_alpha),
+            "no model term": _tokens_each(_tokens_no_model),
+            "never None": _tokens_each(_tokens_never_none),
+            "zero": _tokens_each(_tokens_zero),
+            "exponent not inverted": _tokens_each(_tokens_not_inverted),
+            "A and B exchanged": _tokens_each(_tokens_exchanged),
         },
     ),
     Check(
         id="q09.own-or-rent",
         points=3,
-        signature="own_or_rent(price, years, power, price_per_kwh, rent)",
+        signature="own_or_rent(price, years, power, price_per_kwh, rents)",
         public=[
-            (1599, 3, 450, 0.3, 0.8),
-            (2000, 4, 300, 0.2, 0.05),
-            (30_000, 4, 700, 0.15, 0.9),
-            (6000, 3, 72, 0.4, 0.3),
+            (1599, 3, 450, 0.3, [0.8, 0.19, 0.1, 2.0]),
+            (8760, 1, 500, 0.5, [0.25, 1.25, 1.0, 4.5]),
+            (12_000, 4, 700, 0.15, [0.05, 1.5, 0.3]),
         ],
         generate=_draw_own,
         reference=_own,
+        same=Close(rel=1e-4),
         wrong={
-            "no electricity": _own_without(lambda power: 0),
-            "watts": _own_without(lambda power: power),
-            "electricity added": _own_energy_added,
-            "longer than a year": _own_without(lambda power: power / 1000, year=float("inf")),
-            "all years": _own_without(lambda power: power / 1000, per_year=False),
+            "no electricity": _own_with(drawn=lambda power, price_per_kwh: 0),
+            "watts": _own_with(drawn=lambda power, price_per_kwh: power * price_per_kwh),
+            "electricity added": _own_with(drawn=lambda power, price_per_kwh: -power / 1000 * price_per_kwh),
+            "longer than a year": _own_with(most=float("inf")),
+            "at most a year": _own_at_most_a_year,
+            "all years": _own_with(per_year=False),
             "negative": _own_negative,
-            "a longer limit": _own_without(lambda power: power / 1000, year=24 * 365 * 3),
         },
     ),
     Check(
@@ -427,10 +435,12 @@ CHECKS = [
         public=[
             ([2e9, 1.3e9, 2.5e8, 6.5e8, 4e8, 1e8], 2.464, 1e11, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
             ([1e8, 5e7], 2.464, 1e11, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
-            ([2e9, 1.3e9, 2.5e8, 6.5e8, 4e8, 1e8], 2.464, 0, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([6.5e8, 3e8, 2e9, 1.3e9], 2.464, 0, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([4e8, 2e8, 9e8, 3e9], 2.7, 1e10, [1.69, 406.4, 410.7, 0.34, 0.28]),
         ],
         generate=_draw_cheapest,
         reference=_cheapest,
+        same=Close(rel=1e-3),
         wrong={
             "cheapest to train": _cheapest_to_train,
             "smallest": _cheapest_to_serve,

@@ -14,7 +14,7 @@ from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
-from course_lib.figures.charts import dots
+from course_lib.figures.charts import curves
 from course_lib.words import words
 
 say = words(__file__)
@@ -43,7 +43,12 @@ def _case(size: tuple[int, int], budget: int, repeats: int) -> Case:
         say("calls", steps=STEPS, batch=each),
         observe=observe,
         expect=lambda device: None,
-        facts={"params": params, "tokens": STEPS * each, "flops": budget},
+        facts={
+            "params": params,
+            "tokens": STEPS * each,
+            "flops": budget,
+            "budget": say("budget", giga=budget / 1e9),
+        },
     )
 
 
@@ -147,8 +152,8 @@ def profiles(result) -> dict[int, list[tuple[int, float]]]:
 
 
 def plot(result):
-    """Loss of each model, budget by budget."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
+    """Loss of each model over its parameters, a line for each budget."""
+    return curves(result, x="params", title=say("title"), axis=say("axis"), by="budget", log=(True, False))
 
 
 EXPERIMENT = Experiment(
@@ -160,6 +165,7 @@ EXPERIMENT = Experiment(
         Column("params", say("columns", "params"), "", "int"),
         Column("tokens", say("columns", "tokens"), "", "int"),
         Column("flops", say("columns", "flops"), "FLOP", "int", shown=False),
+        Column("budget", say("columns", "budget"), "", "str", shown=False),
     ),
     timed=False,
     cases=cases,

@@ -39,7 +39,7 @@ def test_the_static_form_says_what_the_picture_shows(monkeypatch):
     monkeypatch.setenv("COURSE_STATIC", "1")
     text = repr(module.price_of_a_loss(served=50))
     assert "adds 50.0 billion tokens that are served" in text
-    assert 'explorer.price_of_a_loss(budget=1000, device="h100-sxm", mfu=0.4, served=50, serving=0.4)' in text
+    assert 'explorer.price_of_a_loss(budget=1000.0, device="h100-sxm", mfu=0.4, served=50.0, serving=0.4)' in text
 
 
 def test_a_step_of_a_slider_is_little_work():
