@@ -54,3 +54,23 @@ def served_until_cheaper(chosen: Plan, params) -> float:
     small = longer(chosen, params)
     extra = 6 * small.params * small.tokens - 6 * chosen.params * chosen.tokens
     return extra / (2 * (chosen.params - small.params))
+
+
+def wall(chosen: Plan) -> int:
+    """The fewest parameters that reach the plan's loss with any number of tokens, found by halving an interval."""
+    below, reaches = 1, chosen.params
+    while reaches - below > 1:
+        middle = (below + reaches) // 2
+        try:
+            longer(chosen, middle)
+        except ValueError:
+            below = middle
+        else:
+            reaches = middle
+    return reaches
+
+
+def lowest(flops) -> tuple[int, int]:
+    """(parameters, tokens) of the lowest loss for so many FLOP, by `LAW`."""
+    fit = economics.compute_optimal_fit(round(flops), law=LAW)
+    return fit.params, fit.tokens

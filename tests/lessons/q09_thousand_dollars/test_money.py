@@ -77,3 +77,9 @@ def test_a_law_without_noise_is_found_again():
     sizes = np.geomspace(1e8, 1e11, 200_001)  # against a scan of every size
     scanned = sizes[np.argmin(E + A / sizes**a + B / (1e22 / 6 / sizes) ** b)]
     assert fits.best_size(law, 1e22) == pytest.approx(scanned, rel=1e-3)
+
+
+def test_the_wall_is_where_the_models_own_term_uses_up_the_loss():
+    plan = plans.plan()
+    by_hand = (482.01 / (plan.loss - 1.8172)) ** (1 / 0.3478)
+    assert plans.wall(plan) == pytest.approx(by_hand, rel=1e-6)
