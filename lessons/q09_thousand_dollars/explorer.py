@@ -11,7 +11,7 @@ from course_lib.words import words
 
 say = words(__file__)
 DEVICES = ("h100-sxm", "a100-40-sxm", "b200-sxm", "t4", "l40s", "tpu-v6e")
-SHARES = tuple(0.16 * 2 ** (step / 7) for step in range(33))  # sizes, over that of the plan; below lies the wall
+SHARES = tuple(0.2 * 2 ** (step / 9) for step in range(40))  # sizes, over that of the plan; below lies the wall
 
 
 def price_of_a_loss(budget=1000, device="h100-sxm", mfu=0.4, served=1, serving=0.4):
@@ -66,14 +66,14 @@ def view(budget, device, mfu, served, serving) -> View:
     figure = Figure(
         title=say("title", "half" if life[half] < life[plan.params] else "plan", **values),
         description=say("description", **values),
-        x=Axis(say("axes", "x"), "", models[0][0] / 1.1, models[-1][0] * 3.5, "log"),
+        x=Axis(say("axes", "x"), "", models[0][0] / 1.1, models[-1][0] * 2, "log"),
         y=Axis(say("axes", "y"), "$", low / 1.5, high * 1.5, "log"),
         marks=(
             Line(list(train), list(train.values()), dashed=True),
             Line(list(life), list(life.values())),
-            Label(models[-1][0] * 1.15, train[models[-1][0]] / 1.06, say("lines", "train")),
-            Label(models[-1][0] * 1.15, life[models[-1][0]] * 1.06, say("lines", "life")),
-            Points((plan.params, half), (life[plan.params], life[half]), ("", "")),
+            Label(models[-1][0] * 1.15, train[models[-1][0]] / 1.1, say("lines", "train")),
+            Label(models[-1][0] * 1.15, life[models[-1][0]] * 1.1, say("lines", "life")),
+            Points((plan.params, half), (life[plan.params], life[half]), (say("lines", "plan"), say("lines", "half"))),
             Points((best,), (life[best],), ("",), strong=True),
         ),
     )
