@@ -131,6 +131,11 @@ def _own_negative(price, years, power, price_per_kwh, rents):
     return [each if each <= YEAR else None for each in hours]
 
 
+def _own_every(price, years, power, price_per_kwh, rents):
+    spared = [rent - power / 1000 * price_per_kwh for rent in rents]
+    return [price / years / each if each else 0 for each in spared]
+
+
 def _own_at_most_a_year(price, years, power, price_per_kwh, rents):
     hours = _own_with(most=float("inf"))(price, years, power, price_per_kwh, rents)
     return [None if each is None else min(each, YEAR) for each in hours]
@@ -368,7 +373,7 @@ CHECKS = [
         points=3,
         signature="tokens_for_loss(sizes, loss, law)",
         public=[
-            ([1e9, 1e8, 3e9], 2.7, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([1e9, 1e7, 3e9], 2.7, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
             ([2e8, 7e9, 4e8, 7e10], 2.2, [1.69, 406.4, 410.7, 0.34, 0.28]),
         ],
         generate=_draw_tokens,
@@ -403,6 +408,7 @@ CHECKS = [
             "at most a year": _own_at_most_a_year,
             "all years": _own_with(per_year=False),
             "negative": _own_negative,
+            "never None": _own_every,
         },
     ),
     Check(
