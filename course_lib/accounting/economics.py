@@ -5,6 +5,7 @@ from math import sqrt
 
 from course_lib.accounting import flops as _flops
 from course_lib.accounting import hardware, models, units
+from course_lib.accounting.breakdown import Breakdown
 from course_lib.accounting.explained import Explained
 from course_lib.accounting.quantity import root, symbol
 
@@ -143,6 +144,61 @@ def compute_optimal_fit(flops, law="chinchilla") -> Allocation:
             "The law holds at this budget: it was fitted to models of 70 million to 16 billion parameters.",
         ),
         omitted=("What the model costs when it is used.",),
+    )
+
+
+def tokens_for_loss(params, loss, law="besiroglu") -> Allocation:
+    """The data with which a model of `params` parameters reaches `loss`, in nats per token, by a fitted law.
+
+    From L = E + A/N^α + B/D^β follows D = (B/(L − E − A/N^α))^(1/β). law: "besiroglu", "chinchilla", or five numbers
+    (E, A, B, α, β) of a fit of your own. ValueError where no amount of data is enough: however long it is trained, a
+    model of N parameters stays above E + A/N^α. (Sardana et al. 2024, arXiv 2401.00448, compare sizes in this way.)
+    """
+    wanted = units.positive(loss, "loss")
+    E, A, B, a, b = _coefficients(law)
+    least = E + A / units.count(params, "params") ** a
+    if wanted <= least:
+        raise ValueError(
+            f"loss={loss!r} is out of reach of params={units.shortly(params)}: with endless data it comes down to "
+            f"{least:.4f}. Take a larger model or a higher loss."
+        )
+    letters = {"E": "loss that no model goes below", **_FIT}
+    E, A, B, a, b = (symbol(k, v, letters[k]) for k, v in zip(letters, (E, A, B, a, b), strict=True))
+    N, L = symbol("N", float(params), "parameters"), symbol("L", wanted, "loss, nats per token")
+    return Allocation(
+        params=N,
+        tokens=(B / (L - E - A / N**a)) ** (1 / b),
+        assumptions=("The law holds for this model and this text, which are seen once.",),
+        omitted=("What the model costs when it is used.",),
+    )
+
+
+def _coefficients(law) -> tuple[float, ...]:
+    if isinstance(law, str):
+        return _LAWS[units.choice(law, "law", _LAWS)]
+    if not isinstance(law, (tuple, list)) or len(law) != 5:
+        raise ValueError(f"law={law!r} must be one of {', '.join(_LAWS)}, or five numbers (E, A, B, α, β).")
+    return (
+        units.number(law[0], "E"),
+        *(units.positive(value, name) for value, name in zip(law[1:], "ABαβ", strict=True)),
+    )
+
+
+def lifetime_flops(params, tokens, served) -> Breakdown:
+    """FLOP of a model from its first step to its last answer: training 6·N·D, serving 2·N·served.
+
+    tokens (D): those that it learns from; served: those that it reads and writes in use. Both are without attention's
+    scores. Serving has done as much work as training when served = 3·D. (Sardana et al. 2024, arXiv 2401.00448)
+    """
+    parts = {
+        "training": _flops.six_nd(params, tokens),
+        "serving": 2 * units.count(params, "params") * units.count(served, "served", minimum=0),
+    }
+    return Breakdown.of(
+        "FLOP",
+        parts,
+        assumptions=("A token that is served costs one forward pass, 2 FLOP a parameter.",),
+        omitted=(_SIX_ND,),
     )
 
 

@@ -66,6 +66,16 @@ def six_nd(figure, params, tokens) -> int:
     return flops.six_nd(params, tokens)
 
 
+def smaller_model(figure, params, smaller, served, law) -> int:
+    """FLOP of training and serving that the smaller model saves at the loss of the larger one, best trained."""
+    E, A, B, a, b = law
+    tokens = (b * B / (a * A)) ** (1 / b) * params ** (a / b)
+    longer = economics.tokens_for_loss(smaller, E + A / params**a + B / tokens**b, law).tokens
+    lives = ((params, round(tokens)), (smaller, longer))
+    large, small = (int(economics.lifetime_flops(*life, served)) for life in lives)
+    return large - small
+
+
 def achieved(figure, model, seq, devices=1, tokens_per_second=None, batch=None, seconds=None, **options) -> float:
     """FLOP/s of one device from tokens a second or the time of a step."""
     tokens = tokens_per_second or batch * seq / seconds

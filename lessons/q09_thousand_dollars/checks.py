@@ -1,0 +1,459 @@
+"""Checks of Q9, of its exercises and of the lines that the lesson leaves to write: what is asked, how inputs are drawn,
+the reference, and the wrong answers that people give.
+"""
+
+from math import sqrt
+
+from course_lib.teaching.checks.check import Check, Close
+
+YEAR = 8760  # hours
+
+# ---- q09.plan ------------------------------------------------------------------------------------
+
+
+def _flops(budget, price_per_hour, peak, mfu):
+    return budget / price_per_hour * 3600 * peak * mfu
+
+
+def _split(flops, tokens_per_param, each=6):
+    params = sqrt(flops / (each * tokens_per_param))
+    return [params, tokens_per_param * params]
+
+
+def _plan(budget, price_per_hour, peak, mfu, tokens_per_param):
+    return _split(_flops(budget, price_per_hour, peak, mfu), tokens_per_param)
+
+
+def _plan_twenty(budget, price_per_hour, peak, mfu, tokens_per_param):
+    return _plan(budget, price_per_hour, peak, mfu, 20)
+
+
+def _plan_all_to_the_model(budget, price_per_hour, peak, mfu, tokens_per_param):
+    """The FLOP divided by 6 and by the ratio, without the root."""
+    params = _flops(budget, price_per_hour, peak, mfu) / (6 * tokens_per_param)
+    return [params, tokens_per_param * params]
+
+
+def _draw_plan(rng):
+    return (
+        rng.randrange(100, 50_000),
+        rng.randrange(40, 1500) / 100,
+        rng.randrange(60, 2400) * 1e12,
+        rng.randrange(15, 60) / 100,
+        rng.choice([5, 10, 40, 100, 200]),
+    )
+
+
+# ---- q09.tokens-for-loss ---------------------------------------------------------------------------
+
+
+def _tokens(params, loss, law):
+    """Tokens with which one model reaches the loss; None where no number of them is enough."""
+    E, A, B, a, b = law
+    left = loss - E - A / params**a
+    return (B / left) ** (1 / b) if left > 0 else None
+
+
+def _all_tokens(sizes, loss, law):
+    return [_tokens(params, loss, law) for params in sizes]
+
+
+def _tokens_each(one):
+    return lambda sizes, loss, law: [one(params, loss, *law) for params in sizes]
+
+
+def _tokens_alpha(params, loss, E, A, B, a, b):
+    left = loss - E - A / params**a
+    return (B / left) ** (1 / a) if left > 0 else None
+
+
+def _tokens_no_model(params, loss, E, A, B, a, b):
+    return (B / (loss - E)) ** (1 / b)
+
+
+def _tokens_never_none(params, loss, E, A, B, a, b):
+    return (B / abs(loss - E - A / params**a)) ** (1 / b)
+
+
+def _tokens_zero(params, loss, E, A, B, a, b):
+    return _tokens(params, loss, (E, A, B, a, b)) or 0
+
+
+def _tokens_not_inverted(params, loss, E, A, B, a, b):
+    left = loss - E - A / params**a
+    return (B / left) ** b if left > 0 else None
+
+
+def _tokens_exchanged(params, loss, E, A, B, a, b):
+    return _tokens(params, loss, (E, B, A, a, b))
+
+
+LAWS = ([1.8172, 482.01, 2085.43, 0.3478, 0.3658], [1.69, 406.4, 410.7, 0.34, 0.28], [1.2, 90.0, 700.0, 0.25, 0.31])
+
+
+def _draw_tokens(rng):
+    """Sizes of which one or two stay above the loss whatever they are given, and two or three do not; in any order."""
+    law = list(rng.choice(LAWS))
+    E, A, _, a, _ = law
+    params = rng.randrange(100, 5000) * 10**6
+    left = A / params**a * rng.uniform(0.4, 1.2)
+    loss = round(E + A / params**a + left, 4)
+    wall = (A / (loss - E)) ** (1 / a)
+    sizes = [round(wall * rng.uniform(0.2, 0.8)) for _ in range(rng.randrange(1, 3))]
+    sizes += [params] + [round(wall * rng.uniform(2, 30)) for _ in range(rng.randrange(1, 3))]
+    rng.shuffle(sizes)
+    return sizes, loss, law
+
+
+# ---- q09.own-or-rent -------------------------------------------------------------------------------
+
+
+def _own(price, years, power, price_per_kwh, rents):
+    spared = [rent - power / 1000 * price_per_kwh for rent in rents]
+    hours = [price / years / each if each > 0 else None for each in spared]
+    return [found if found is not None and found <= YEAR else None for found in hours]
+
+
+def _own_with(drawn=lambda power, price_per_kwh: power / 1000 * price_per_kwh, most=YEAR, per_year=True):
+    """The same with other dollars of electricity for an hour, another longest year, or for all years together."""
+
+    def hours(price, years, power, price_per_kwh, rents):
+        spared = [rent - drawn(power, price_per_kwh) for rent in rents]
+        found = [price / (years if per_year else 1) / each if each > 0 else None for each in spared]
+        return [each if each is not None and each <= most else None for each in found]
+
+    return hours
+
+
+def _own_negative(price, years, power, price_per_kwh, rents):
+    spared = [rent - power / 1000 * price_per_kwh for rent in rents]
+    hours = [price / years / each if each else 0 for each in spared]
+    return [each if each <= YEAR else None for each in hours]
+
+
+def _own_every(price, years, power, price_per_kwh, rents):
+    spared = [rent - power / 1000 * price_per_kwh for rent in rents]
+    return [price / years / each if each else 0 for each in spared]
+
+
+def _own_at_most_a_year(price, years, power, price_per_kwh, rents):
+    hours = _own_with(most=float("inf"))(price, years, power, price_per_kwh, rents)
+    return [None if each is None else min(each, YEAR) for each in hours]
+
+
+def _draw_own(rng):
+    """Rents of which one lies below the electricity, one would take more hours than a year has, and two or three pay.
+    Now and then one that is the electricity, and one that takes all hours of a year: in powers of two, without rounding.
+    """
+    if rng.random() < 0.25:
+        years, spared = rng.choice([1, 2, 4]), rng.choice([0.5, 1, 2, 4])
+        rents = [0.25, 0.125, 0.25 + spared, 0.25 + spared / 2, 0.25 + 4 * spared]
+        rng.shuffle(rents)
+        return YEAR * years * spared, years, 500, 0.5, rents
+    price, years, power = rng.randrange(800, 30_000), rng.choice([2, 3, 4, 5]), rng.choice([72, 300, 450, 700, 1000])
+    price_per_kwh = rng.randrange(8, 45) / 100
+    drawn = power / 1000 * price_per_kwh
+    hours = [rng.uniform(9500, 20_000), *(rng.uniform(300, 8000 / years) for _ in range(rng.randrange(2, 4)))]
+    rents = [round(drawn + price / years / each, 6) for each in hours] + [round(drawn * rng.uniform(0.3, 0.9), 6)]
+    rng.shuffle(rents)
+    return price, years, power, price_per_kwh, rents
+
+
+# ---- q09.ledger ------------------------------------------------------------------------------------
+
+
+def _ledger(final_hours, price_per_hour, lost, stored_gb, months, price_per_gb_month, people_hours, wage):
+    lines = {
+        "gpus": final_hours / (1 - lost) * price_per_hour,
+        "storage": stored_gb * months * price_per_gb_month,
+        "people": people_hours * wage,
+    }
+    return lines | {"total": sum(lines.values())}
+
+
+def _ledger_with(gpus=None, storage=None, total=None):
+    """The same with a line, or the lines of the total, in another way."""
+
+    def wrong(final_hours, price_per_hour, lost, stored_gb, months, price_per_gb_month, people_hours, wage):
+        lines = {
+            "gpus": final_hours * price_per_hour * (gpus or (lambda f: 1 / (1 - f)))(lost),
+            "storage": stored_gb * price_per_gb_month * (storage or (lambda m: m))(months),
+            "people": people_hours * wage,
+        }
+        return lines | {"total": sum(lines[name] for name in total or lines)}
+
+    return wrong
+
+
+def _draw_ledger(rng):
+    return (
+        rng.randrange(20, 2000),
+        rng.randrange(40, 1500) / 100,
+        rng.randrange(8, 45) / 100,
+        rng.randrange(50, 4000),
+        rng.randrange(2, 13),
+        rng.randrange(10, 50) / 1000,
+        rng.randrange(5, 200),
+        rng.randrange(40, 200),
+    )
+
+
+# ---- q09.cheapest ----------------------------------------------------------------------------------
+
+
+def _lives(sizes, loss, served, law, train=6, serve=2):
+    """[parameters, FLOP of training and serving] of every size that reaches the loss."""
+    return [
+        [params, train * params * tokens + serve * params * served]
+        for params, tokens in zip(sizes, _all_tokens(sizes, loss, law), strict=True)
+        if tokens
+    ]
+
+
+def _cheapest(sizes, loss, served, law):
+    return min(_lives(sizes, loss, served, law), key=lambda life: life[1], default=None)
+
+
+def _cheapest_to_train(sizes, loss, served, law):
+    best = min(_lives(sizes, loss, 0, law), key=lambda life: life[1], default=None)
+    return best and [best[0], best[1] + 2 * best[0] * served]
+
+
+def _cheapest_to_serve(sizes, loss, served, law):
+    return min(_lives(sizes, loss, served, law), key=lambda life: life[0], default=None)
+
+
+def _cheapest_as(train, serve):
+    return lambda sizes, loss, served, law: min(
+        _lives(sizes, loss, served, law, train, serve), key=lambda life: life[1], default=None
+    )
+
+
+def _cheapest_first(sizes, loss, served, law):
+    return next(iter(_lives(sizes, loss, served, law)), None)
+
+
+def _draw_cheapest(rng):
+    """Sizes in any order, some out of reach; so many served tokens that the best to train, the smallest that reaches the
+    loss and the best for life are three models. One time in eight nobody reaches the loss.
+    """
+    while True:
+        law = list(rng.choice(LAWS))
+        params = rng.randrange(300, 3000) * 10**6
+        tokens = params * rng.randrange(15, 25)
+        loss = round(law[0] + law[1] / params ** law[3] + law[2] / tokens ** law[4], 6)
+        sizes = [round(params * share * rng.uniform(0.95, 1.05)) for share in (0.1, 0.2, 0.3, 0.45, 0.7, 1, 1.5)]
+        rng.shuffle(sizes)
+        served = round(tokens * rng.uniform(1.5, 8))
+        if rng.random() < 0.125:
+            wall = (law[1] / (loss - law[0])) ** (1 / law[3])
+            return [round(wall * share) for share in (0.8, 0.3, 0.5)], loss, served, law
+        chosen = (_cheapest, _cheapest_to_train, _cheapest_to_serve)
+        if len({choose(sizes, loss, served, law)[0] for choose in chosen}) == 3:
+            return sizes, loss, served, law
+
+
+# ---- the lesson's own: one line each -----------------------------------------------------------------
+
+
+def _model_size(dollars, flop_per_dollar, tokens_per_param):
+    return sqrt(dollars * flop_per_dollar / (6 * tokens_per_param))
+
+
+def _draw_size(rng):
+    return rng.randrange(50, 100_000), rng.randrange(5, 60) * 1e16, rng.choice([5, 10, 20, 40, 150])
+
+
+def _loss_at(params, flops, law):
+    E, A, B, a, b = law
+    return E + A / params**a + B / (flops / (6 * params)) ** b
+
+
+def _loss_with(tokens_of):
+    def loss(params, flops, law):
+        E, A, B, a, b = law
+        return E + A / params**a + B / tokens_of(params, flops) ** b
+
+    return loss
+
+
+def _loss_swapped(params, flops, law):
+    E, A, B, a, b = law
+    return _loss_at(params, flops, [E, B, A, b, a])
+
+
+def _draw_loss(rng):
+    return rng.randrange(20, 20_000) * 10**6, rng.randrange(1, 500) * 1e19, list(rng.choice(LAWS))
+
+
+def _lifetime(params, tokens, served):
+    return 6 * params * tokens + 2 * params * served
+
+
+def _draw_lifetime(rng):
+    params = rng.randrange(100, 90_000) * 10**6
+    return params, params * rng.randrange(10, 200), rng.randrange(1, 5000) * 10**9
+
+
+CHECKS = [
+    Check(
+        id="q09.turn-size",
+        points=0,
+        signature="model_size(dollars, flop_per_dollar, tokens_per_param)",
+        public=[(1000, 2e17, 20), (3000, 1.7e17, 20), (400, 9e16, 100)],
+        generate=_draw_size,
+        reference=_model_size,
+        wrong={
+            "forward only": lambda dollars, each, ratio: sqrt(dollars * each / (2 * ratio)),
+            "no six": lambda dollars, each, ratio: sqrt(dollars * each / ratio),
+            "no ratio": lambda dollars, each, ratio: sqrt(dollars * each / 6),
+            "no root": lambda dollars, each, ratio: dollars * each / (6 * ratio),
+            "tokens": lambda dollars, each, ratio: sqrt(dollars * each * ratio / 6),
+        },
+    ),
+    Check(
+        id="q09.turn-valley",
+        points=0,
+        signature="loss_at(params, flops, law)",
+        public=[
+            (1e9, 2e20, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            (3e8, 5e19, [1.69, 406.4, 410.7, 0.34, 0.28]),
+            (7e9, 4e21, [1.2, 90.0, 700.0, 0.25, 0.31]),
+        ],
+        generate=_draw_loss,
+        reference=_loss_at,
+        wrong={
+            "all FLOP are tokens": _loss_with(lambda params, flops: flops),
+            "no six": _loss_with(lambda params, flops: flops / params),
+            "forward only": _loss_with(lambda params, flops: flops / (2 * params)),
+            "twenty": _loss_with(lambda params, flops: 20 * params),
+            "exchanged": _loss_swapped,
+            "no floor": lambda params, flops, law: _loss_at(params, flops, law) - law[0],
+        },
+    ),
+    Check(
+        id="q09.turn-lifetime",
+        points=0,
+        signature="lifetime(params, tokens, served)",
+        public=[(1e9, 2e10, 5e10), (7e9, 1.5e11, 2e12), (5e8, 1e11, 1e9)],
+        generate=_draw_lifetime,
+        reference=_lifetime,
+        wrong={
+            "training only": lambda params, tokens, served: 6 * params * tokens,
+            "six for all": lambda params, tokens, served: 6 * params * (tokens + served),
+            "two for all": lambda params, tokens, served: 2 * params * (tokens + served),
+            "serving only": lambda params, tokens, served: 2 * params * served,
+            "exchanged": lambda params, tokens, served: 2 * params * tokens + 6 * params * served,
+        },
+    ),
+    Check(
+        id="q09.plan",
+        points=3,
+        signature="plan(budget, price_per_hour, peak, mfu, tokens_per_param)",
+        public=[
+            (1000, 2, 312e12, 0.4, 20),
+            (500, 6.88, 989e12, 0.4, 20),
+            (2500, 0.8, 121e12, 0.25, 150),
+        ],
+        generate=_draw_plan,
+        reference=_plan,
+        wrong={
+            "forward only": lambda *plan: _split(_flops(*plan[:4]), plan[4], each=2),
+            "hours as seconds": lambda *plan: _split(_flops(*plan[:4]) / 3600, plan[4]),
+            "MFU divides": lambda *plan: _split(_flops(*plan[:3], 1 / plan[3]), plan[4]),
+            "no MFU": lambda *plan: _split(_flops(*plan[:3], 1), plan[4]),
+            "always twenty": _plan_twenty,
+            "no root": _plan_all_to_the_model,
+            "exchanged": lambda *plan: _plan(*plan)[::-1],
+            "no six": lambda *plan: _split(_flops(*plan[:4]), plan[4], each=1),
+        },
+    ),
+    Check(
+        id="q09.tokens-for-loss",
+        points=3,
+        signature="tokens_for_loss(sizes, loss, law)",
+        public=[
+            ([1e9, 1e7, 3e9], 2.7, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([2e8, 7e9, 4e8, 7e10], 2.2, [1.69, 406.4, 410.7, 0.34, 0.28]),
+        ],
+        generate=_draw_tokens,
+        reference=_all_tokens,
+        same=Close(rel=1e-4),
+        wrong={
+            "the model's exponent": _tokens_each(_tokens_alpha),
+            "no model term": _tokens_each(_tokens_no_model),
+            "never None": _tokens_each(_tokens_never_none),
+            "zero": _tokens_each(_tokens_zero),
+            "exponent not inverted": _tokens_each(_tokens_not_inverted),
+            "A and B exchanged": _tokens_each(_tokens_exchanged),
+        },
+    ),
+    Check(
+        id="q09.own-or-rent",
+        points=3,
+        signature="own_or_rent(price, years, power, price_per_kwh, rents)",
+        public=[
+            (1599, 3, 450, 0.3, [0.8, 0.19, 0.1, 2.0]),
+            (8760, 1, 500, 0.5, [0.25, 1.25, 1.0, 4.5]),
+            (12_000, 4, 700, 0.15, [0.05, 1.5, 0.3]),
+        ],
+        generate=_draw_own,
+        reference=_own,
+        same=Close(rel=1e-4),
+        wrong={
+            "no electricity": _own_with(drawn=lambda power, price_per_kwh: 0),
+            "watts": _own_with(drawn=lambda power, price_per_kwh: power * price_per_kwh),
+            "electricity added": _own_with(drawn=lambda power, price_per_kwh: -power / 1000 * price_per_kwh),
+            "longer than a year": _own_with(most=float("inf")),
+            "at most a year": _own_at_most_a_year,
+            "all years": _own_with(per_year=False),
+            "negative": _own_negative,
+            "never None": _own_every,
+        },
+    ),
+    Check(
+        id="q09.ledger",
+        points=3,
+        signature="ledger(final_hours, price_per_hour, lost, stored_gb, months, price_per_gb_month, people_hours, wage)",
+        public=[
+            (100, 6.88, 0.2, 400, 3, 0.023, 10, 100),
+            (60, 2.0, 0.4, 150, 6, 0.03, 25, 80),
+        ],
+        generate=_draw_ledger,
+        reference=_ledger,
+        wrong={
+            "as given": _ledger_with(lambda f: 1 + f, lambda m: 1, ("gpus", "storage")),
+            "lost left": _ledger_with(gpus=lambda f: 1 + f),
+            "months left": _ledger_with(storage=lambda m: 1),
+            "people left": _ledger_with(total=("gpus", "storage")),
+            "lost forgotten": _ledger_with(gpus=lambda f: 1),
+            "lost alone": _ledger_with(gpus=lambda f: 1 / f),
+            "what is left": _ledger_with(gpus=lambda f: 1 - f),
+            "lost repaired only": _ledger_with(storage=lambda m: 1, total=("gpus", "storage")),
+            "months repaired only": _ledger_with(lambda f: 1 + f, None, ("gpus", "storage")),
+            "total repaired only": _ledger_with(lambda f: 1 + f, lambda m: 1),
+        },
+    ),
+    Check(
+        id="q09.cheapest",
+        points=4,
+        signature="cheapest(sizes, loss, served, law)",
+        public=[
+            ([2e9, 1.3e9, 2.5e8, 6.5e8, 4e8, 1e8], 2.464, 1e11, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([1e8, 5e7], 2.464, 1e11, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([6.5e8, 3e8, 2e9, 1.3e9], 2.464, 0, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([4e8, 2e8, 9e8, 3e9], 2.7, 1e10, [1.69, 406.4, 410.7, 0.34, 0.28]),
+        ],
+        generate=_draw_cheapest,
+        reference=_cheapest,
+        same=Close(rel=1e-3),
+        wrong={
+            "cheapest to train": _cheapest_to_train,
+            "smallest": _cheapest_to_serve,
+            "six for all": _cheapest_as(6, 6),
+            "two for all": _cheapest_as(2, 2),
+            "first that reaches it": _cheapest_first,
+            "training only": lambda sizes, loss, served, law: _cheapest(sizes, loss, 0, law),
+        },
+    ),
+]

@@ -1,0 +1,68 @@
+"""What surrounds the GPU hours of a training run: storage, network, trials, losses, people, and a card of one's own."""
+
+import random
+
+from course_lib.accounting import economics, units
+
+YEAR = 365 * 24  # hours
+
+STORAGE = 0.023
+"""Dollars for a GB and month: AWS S3 Standard, us-east-1, first 50 TB, as guides to its prices list it in 2026."""
+NETWORK = 0.09
+"""Dollars for a GB sent to the internet: AWS, up to 10 TB a month, after 100 GB free; egresscost.com/aws, 2026."""
+CARD = 1599
+"""Dollars for an RTX 4090 alone: NVIDIA's price at its launch, 12 October 2022; tomsguide.com/news/nvidia-geforce-rtx-4090."""
+ELECTRICITY = 0.30
+"""Dollars for a kWh. Assumed: households pay half or twice as much."""
+ENGINEER = 100
+"""Dollars for an hour of an engineer, with insurance and desk. Assumed."""
+
+
+def ledger(budget, *, trials, lost, stored_gb, months, sent_gb) -> dict[str, float]:
+    """Where a budget goes: line → dollars, which add up to `budget`. People are not in it.
+
+    trials: GPU time of trial runs, over that of the final run. lost: share of all GPU time whose result is lost, so
+    that useful time costs 1/(1 − lost). stored_gb for so many months; sent_gb once, to the internet.
+    """
+    storage = stored_gb * months * STORAGE
+    network = sent_gb * NETWORK
+    gpus = budget - storage - network
+    if gpus <= 0:
+        raise ValueError(f"budget={budget!r} does not even pay storage and network, ${storage + network:.2f}.")
+    useful = gpus * (1 - units.fraction(lost, "lost"))
+    final = useful / (1 + units.number(trials, "trials"))
+    return {
+        "final run": final,
+        "trial runs": useful - final,
+        "lost runs": gpus - useful,
+        "storage": storage,
+        "network": network,
+    }
+
+
+def own_price_per_hour(*, price, years, used_fraction, power, price_per_kwh, pue=1.0, energy="used") -> float:
+    """Dollars for an hour of use of a card that was bought for `price` and lasts so many years.
+
+    used_fraction: of all hours, those in which it works. power in W, drawn in the hours of use, or with
+    energy="always" in all hours. pue: as in `economics.energy`.
+    """
+    used = units.positive(units.fraction(used_fraction, "used_fraction"), "used_fraction")
+    kwh = economics.energy(power=power, seconds=3600, pue=pue) / 3.6e6
+    drawn = {"used": 1.0, "always": 1 / used}[units.choice(energy, "energy", ("used", "always"))]
+    return units.number(price, "price") / (units.positive(years, "years") * YEAR * used) + kwh * drawn * price_per_kwh
+
+
+def hours_paid(useful, *, interval_seconds, checkpoint_seconds, mtbf_seconds, seed) -> float:
+    """Hours until `useful` ones are saved, on a device that is taken away at random and comes back at once.
+
+    A piece of `interval_seconds` counts when its checkpoint is written; else it is done again.
+    """
+    rng, done, clock = random.Random(seed), 0.0, 0.0
+    taken = rng.expovariate(1 / mtbf_seconds)
+    while done < useful * 3600:
+        end = clock + interval_seconds + checkpoint_seconds
+        if end > taken:
+            clock, taken = taken, taken + rng.expovariate(1 / mtbf_seconds)
+        else:
+            clock, done = end, done + interval_seconds
+    return clock / 3600

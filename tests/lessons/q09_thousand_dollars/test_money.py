@@ -1,0 +1,85 @@
+"""Budgets that are taken apart and put together again, and a card's price by counting three years hour by hour."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.units.q09_thousand_dollars import fits, money, plans
+
+
+@given(trials=st.floats(0, 3), lost=st.floats(0, 0.9), stored=st.floats(0, 500), sent=st.floats(0, 500))
+def test_a_ledger_adds_up_and_its_run_costs_the_budget(trials, lost, stored, sent):
+    lines = money.ledger(1000, trials=trials, lost=lost, stored_gb=stored, months=2, sent_gb=sent)
+    assert sum(lines.values()) == pytest.approx(1000)
+    useful = lines["final run"] + lines["trial runs"]
+    assert lines["trial runs"] == pytest.approx(trials * lines["final run"], abs=1e-6)
+    assert lines["lost runs"] == pytest.approx(lost * (useful + lines["lost runs"]), abs=1e-6)
+    assert lines["storage"] == pytest.approx(stored * 2 * 0.023)
+
+
+def test_a_ledger_wants_more_than_its_storage():
+    with pytest.raises(ValueError, match="does not even pay"):
+        money.ledger(1, trials=0, lost=0, stored_gb=1000, months=1, sent_gb=0)
+
+
+@pytest.mark.parametrize("energy", ["used", "always"])
+def test_an_hour_of_an_own_card_is_what_three_years_cost_over_their_hours(energy):
+    every, years = 10, 3  # it works in every tenth hour
+    hours = range(years * 8760)
+    used = sum(hour % every == 0 for hour in hours)
+    drawn = used if energy == "used" else len(hours)
+    total = 1599 + drawn * 0.45 * 1.2 * 0.3
+    found = money.own_price_per_hour(
+        price=1599, years=years, used_fraction=1 / every, power=450, price_per_kwh=0.3, pue=1.2, energy=energy
+    )
+    assert found == pytest.approx(total / used)
+
+
+def test_an_own_card_refuses_what_makes_no_sense():
+    card = {"price": 1599, "years": 3, "used_fraction": 0.5, "power": 450, "price_per_kwh": 0.3}
+    for wrong, word in (
+        ({"used_fraction": 50}, "40 %"),
+        ({"energy": "sometimes"}, "used, always"),
+        ({"power": 0.45}, "kW"),
+    ):
+        with pytest.raises(ValueError, match=word):
+            money.own_price_per_hour(**card | wrong)
+
+
+def test_the_plan_spends_its_budget():
+    """By hand: 1000/6.88 h · 3600 s · 989e12 FLOP/s · 0.4, and 6·N·D of it."""
+    plan = plans.plan()
+    assert plan.flops == pytest.approx(1000 / 6.88 * 3600 * 989e12 * 0.4)
+    assert 6 * plan.params * plan.tokens == pytest.approx(plan.flops, rel=1e-6)
+    assert plans.served_until_cheaper(plan, plan.params // 2) == pytest.approx(1.2287 * plan.tokens, rel=1e-3)
+
+
+def test_hours_on_a_device_that_is_taken_away_are_those_of_the_closed_form():
+    """Without failures: a checkpoint a piece. With them: M·(e^((τ + δ)/M) − 1) for each piece (Daly 2006)."""
+    calm = money.hours_paid(10, interval_seconds=3600, checkpoint_seconds=60, mtbf_seconds=1e12, seed=0)
+    assert calm == pytest.approx(10 * 3660 / 3600)
+    runs = [
+        money.hours_paid(200, interval_seconds=1200, checkpoint_seconds=60, mtbf_seconds=7200, seed=seed)
+        for seed in range(40)
+    ]
+    expected = 600 * 2 * (math.exp(1260 / 7200) - 1)  # 600 pieces, hours
+    assert sum(runs) / len(runs) == pytest.approx(expected, rel=0.01)
+
+
+def test_a_law_without_noise_is_found_again():
+    E, A, B, a, b = law = (1.8, 480.0, 2000.0, 0.34, 0.36)  # exponents of the grid
+    params = np.tile(np.geomspace(2e7, 2e9, 6), 4)
+    tokens = params * np.repeat([5, 20, 80, 300], 6)
+    assert fits.fitted(params, tokens, E + A / params**a + B / tokens**b) == pytest.approx(law, rel=1e-3)
+    sizes = np.geomspace(1e8, 1e11, 200_001)  # against a scan of every size
+    scanned = sizes[np.argmin(E + A / sizes**a + B / (1e22 / 6 / sizes) ** b)]
+    assert fits.best_size(law, 1e22) == pytest.approx(scanned, rel=1e-3)
+
+
+def test_the_wall_is_where_the_models_own_term_uses_up_the_loss():
+    plan = plans.plan()
+    by_hand = (482.01 / (plan.loss - 1.8172)) ** (1 / 0.3478)
+    assert plans.wall(plan) == pytest.approx(by_hand, rel=1e-6)
