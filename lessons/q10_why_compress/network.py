@@ -120,6 +120,11 @@ def quantised(torch, weights, bits: int, share: str) -> list:
     return [on_grid(torch, w, bits, share) if w.dim() == 2 else w for w in weights]
 
 
+def errors_upwards(weights, others) -> list:
+    """The first weights with errors as large as those of the others, all of them positive."""
+    return [w + (other - w).abs() for w, other in zip(weights, others, strict=True)]
+
+
 def relative_error(torch, weights, others) -> float:
     """Root of the mean squared difference of all matrices, over the root of their mean square."""
     pairs = [(w, other) for w, other in zip(weights, others, strict=True) if w.dim() == 2]

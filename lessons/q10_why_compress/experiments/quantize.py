@@ -14,7 +14,7 @@ from course_lib.words import words
 
 say = words(__file__)
 
-NONE = "fp32"
+NONE, UPWARDS = "fp32", "3 bits, all errors upwards"
 HOW = {"tensor": "a scale for all", "row": "a scale a row", "group": "a scale for 32"}
 PLAIN = ((8, "tensor"), (4, "tensor"), (3, "tensor"), (2, "tensor"), (2, "row"), (2, "group"))
 OUTLIER = ((8, "tensor"), (4, "tensor"), (4, "row"), (4, "group"))
@@ -37,22 +37,29 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         expect=lambda device: None,
         facts={"bits": 32.0},
     )
-    return (as_it_is, *(_case(*each, seeds) for each in listed))
+    upwards = _case(UPWARDS, "upwards", 3.0, upwards_of, seeds)
+    return (as_it_is, *(_grid_case(*each, seeds) for each in listed), upwards)
 
 
-def _case(bits: int, share: str, outlier: bool, seeds) -> Case:
+def _grid_case(bits: int, share: str, outlier: bool, seeds) -> Case:
+    def change(torch, seed):
+        return changed(torch, bits, share, outlier, seed)
+
+    per_weight = bits + (32 / network.GROUP if share == "group" else 0.0)
+    return _case(name_of(bits, share, outlier), "grid", per_weight, change, seeds)
+
+
+def _case(name: str, call: str, bits: float, change, seeds) -> Case:
     def observe(bench, seconds):
-        return [
-            network.accuracy(bench.torch, changed(bench.torch, bits, share, outlier, seed)[1], seed) for seed in seeds
-        ]
+        return [network.accuracy(bench.torch, change(bench.torch, seed)[1], seed) for seed in seeds]
 
-    return Case(
-        name_of(bits, share, outlier),
-        say("calls", "grid"),
-        observe=observe,
-        expect=lambda device: None,
-        facts={"bits": bits + (32 / network.GROUP if share == "group" else 0.0)},
-    )
+    return Case(name, say("calls", call), observe=observe, expect=lambda device: None, facts={"bits": bits})
+
+
+def upwards_of(torch, seed: int) -> tuple[list, list]:
+    """(weights before, after) with the errors of 3 bits, each as large as it was and positive."""
+    weights, rounded = changed(torch, 3, "tensor", False, seed)
+    return weights, network.errors_upwards(weights, rounded)
 
 
 def changed(torch, bits: int, share: str, outlier: bool, seed: int) -> tuple[list, list]:
@@ -64,15 +71,18 @@ def changed(torch, bits: int, share: str, outlier: bool, seed: int) -> tuple[lis
 
 
 def _table(cases, timings, device):
-    """With the relative error of the weights of the first seed."""
+    """With two facts of the first seed: the relative error of its weights, and the zeros of its first matrix."""
     import torch
 
-    errors = {NONE: 0.0}
+    pairs = {NONE: 2 * (network.trained(torch, 0),), UPWARDS: upwards_of(torch, 0)}
     for outlier, listed in ((False, PLAIN), (True, OUTLIER)):
-        for bits, share in listed:
-            pair = changed(torch, bits, share, outlier, 0)
-            errors[name_of(bits, share, outlier)] = 100 * network.relative_error(torch, *pair)
-    return [row | {"error": errors[row["case"]]} for row in rows_of_quantity(cases, timings, device)]
+        pairs |= {name_of(*each, outlier): changed(torch, *each, outlier, 0) for each in listed}
+    return [row | _facts(torch, *pairs[row["case"]]) for row in rows_of_quantity(cases, timings, device)]
+
+
+def _facts(torch, before, after) -> dict[str, float]:
+    zeros = 100 * (after[0] == 0).float().mean().item()
+    return {"error": 100 * network.relative_error(torch, before, after), "zeros": zeros}
 
 
 def plot(result):
@@ -92,6 +102,7 @@ EXPERIMENT = Experiment(
         "%",
         Column("bits", say("columns", "bits"), "", "float"),
         Column("error", say("columns", "error"), "%", "float"),
+        Column("zeros", say("columns", "zeros"), "%", "float"),
     ),
     timed=False,
     cases=cases,
