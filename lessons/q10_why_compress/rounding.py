@@ -65,8 +65,10 @@ def weights_rounded(torch, x, w, bits: int, power: float) -> float:
 # ---------------------------------------------------------------- keys and values
 
 
-def cache_errors(torch, tokens: int, width: int, factor: float, seed=0) -> dict[str, float]:
-    """Error of attention's output for 64 queries, with keys and values rounded; one channel of the keys is large."""
+def cache_errors(torch, tokens: int, width: int, factor: float, seed=0) -> dict[tuple[str, int, str], float]:
+    """(what is rounded, bits, what shares a scale) -> error of attention's output for 64 queries; one channel of the keys
+    is `factor` times as large.
+    """
     generator = torch.Generator().manual_seed(seed)
     q, k, v = (torch.randn(count, width, generator=generator) for count in (64, tokens, tokens))
     k[:, width // 3] *= factor
@@ -80,7 +82,7 @@ def cache_errors(torch, tokens: int, width: int, factor: float, seed=0) -> dict[
 
     right, found = attended(k, v), {}
     for bits in (8, 4):
-        found[f"keys in {bits} bits, a scale a token"] = relative(attended(on_grid(torch, k, bits, "row"), v), right)
-        found[f"keys in {bits} bits, a scale a channel"] = relative(attended(channels(k, bits), v), right)
-        found[f"values in {bits} bits, a scale a token"] = relative(attended(k, on_grid(torch, v, bits, "row")), right)
+        found["keys", bits, "token"] = relative(attended(on_grid(torch, k, bits, "row"), v), right)
+        found["keys", bits, "channel"] = relative(attended(channels(k, bits), v), right)
+        found["values", bits, "token"] = relative(attended(k, on_grid(torch, v, bits, "row")), right)
     return found

@@ -25,8 +25,8 @@ def name_of(bits: int, share: str, outlier: bool = False) -> str:
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """The network as it is, its weights in 8 to 2 bits, and with one large neuron; from two seeds, full from ten."""
-    seeds = range(2 if quick else 10)
+    """The network as it is, its weights in 8 to 2 bits, and with one large neuron; from two seeds, full from five."""
+    seeds = range(2 if quick else 5)
     listed = [(bits, share, False) for bits, share in PLAIN] + [(bits, share, True) for bits, share in OUTLIER]
     as_it_is = Case(
         NONE,

@@ -62,8 +62,8 @@ def kept(name: str) -> int:
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """Zeros, fewer neurons, a thin matrix and four students, from two seeds; full takes ten."""
-    seeds = range(2 if quick else 10)
+    """Zeros, fewer neurons, a thin matrix and four students, from two seeds; full takes five."""
+    seeds = range(2 if quick else 5)
     tunable = [name for kind in (TWO_OF_FOUR, SPARSE, NARROW) for name in (kind, kind + TUNED)]
     return tuple(_case(name, seeds) for name in (WHOLE, *tunable, THIN, *STUDENTS))
 

@@ -41,9 +41,5 @@ def test_a_scale_that_moves_changes_no_product(power):
 
 def test_more_bits_of_a_cache_are_less_wrong():
     errors = rounding.cache_errors(torch, tokens=64, width=32, factor=20)
-    for what in (
-        "keys in {} bits, a scale a token",
-        "keys in {} bits, a scale a channel",
-        "values in {} bits, a scale a token",
-    ):
-        assert errors[what.format(8)] < errors[what.format(4)]
+    for what in (("keys", "token"), ("keys", "channel"), ("values", "token")):
+        assert errors[what[0], 8, what[1]] < errors[what[0], 4, what[1]]
