@@ -354,12 +354,13 @@ def _half_of_the_row(matrix):
 
 
 def _draw_two(rng):
-    """Eight columns and four or eight rows, no two sizes alike; what people get wrong differs."""
+    """Eight columns and four or eight rows, the last of them an earlier one again; what people get wrong differs."""
     while True:
         rows = rng.choice([4, 8])
         sizes = rng.sample(range(1, 400), k=8 * rows)
         numbers = [rng.choice([-1, 1]) * size / 100 for size in sizes]
-        matrix = [numbers[8 * row : 8 * row + 8] for row in range(rows)]
+        matrix = [numbers[8 * row : 8 * row + 8] for row in range(rows - 1)]
+        matrix.append(list(rng.choice(matrix)))
         wrongs = (_two_as_given, _two_axis_left, _two_signs_left, _half_of_the_row)
         if all(wrong(matrix) != _two_of_four(matrix) for wrong in wrongs):
             return (matrix,)
