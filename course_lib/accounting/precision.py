@@ -226,4 +226,46 @@ def _largest(name: str) -> float:
     return (2 - (1 + lacking) * 2.0**-fraction) * 2.0**top
 
 
+# ---------------------------------------------------------------- whole numbers with a scale
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """Numbers as whole numbers times a scale; made by `quantized`."""
+
+    integers: tuple[int, ...]
+    scales: tuple[float, ...]  # one for each group
+    values: tuple[float, ...]  # integer · scale: what the numbers have become
+
+
+def quantized(values, bits, group=None) -> Quantized:
+    """Numbers on a symmetric grid of whole numbers: each group's largest size becomes 2^(bits − 1) − 1.
+
+    scale = max |v| / (2^(bits − 1) − 1) of a group, integer = v/scale to nearest, ties to even (Jacob et al. 2018,
+    arXiv 1712.05877, without a zero point). values: a list of finite numbers; bits: 2 to 16; group: so many numbers
+    share a scale (the last group may be shorter), None for all of them. A group of zeros has the scale 0.
+    """
+    numbers = [_finite(value) for value in values]
+    if not numbers:
+        raise ValueError("values is empty: give at least one number.")
+    width, size = units.count(bits, "bits", minimum=2), len(numbers) if group is None else units.count(group, "group")
+    if width > 16:
+        raise ValueError(f"bits={bits!r} must lie between 2 and 16: bits of one whole number, not of a tensor.")
+    top = 2 ** (width - 1) - 1
+    scales = [max(map(abs, numbers[start : start + size])) / top for start in range(0, len(numbers), size)]
+    integers = [round(v / scales[place // size]) if scales[place // size] else 0 for place, v in enumerate(numbers)]
+    held = [number * scales[place // size] for place, number in enumerate(integers)]
+    return Quantized(tuple(integers), tuple(scales), tuple(held))
+
+
+def _finite(value) -> float:
+    try:
+        number = math.nan if isinstance(value, (bool, str)) else float(value)
+    except (TypeError, ValueError, RuntimeError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"values holds {value!r}: each must be one finite number; a matrix goes in row by row.")
+    return number
+
+
 units.teach(globals())

@@ -52,6 +52,11 @@ def small(**changes):
         (lambda: roofline.ridge_point(7, "bf16"), ["device=7", "hardware.Device"]),
         (lambda: roofline.ridge_point("v100-sxm2", "bf16"), ["dtype='bf16'", "v100-sxm2", "fp32, fp16"]),
         (lambda: precision.normalise("bf17"), ["dtype='bf17'", "Did you mean 'bf16'", "fp32, tf32"]),
+        (lambda: precision.quantized([], 4), ["values is empty"]),
+        (lambda: precision.quantized([[1.0, 2.0]], 4), ["values holds [1.0, 2.0]", "row by row"]),
+        (lambda: precision.quantized([1.0, float("nan")], 4), ["values holds nan", "finite"]),
+        (lambda: precision.quantized([1.0], 1), ["bits=1", "at least 2"]),
+        (lambda: precision.quantized([1.0], 32), ["bits=32", "between 2 and 16"]),
         # roofline
         (lambda: roofline.place(flops=1.5, bytes=1, device=H100, dtype="bf16"), ["flops=1.5", "whole number"]),
         (lambda: roofline.place(flops=1, bytes=0, device=H100, dtype="bf16"), ["bytes=0", "at least 1"]),

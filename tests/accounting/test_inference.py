@@ -314,3 +314,20 @@ def test_speculation_that_never_succeeds_costs_time():
 )
 def test_bad_input(call, says, refuses):
     refuses(call, says)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bits"), [("bf16", 16), ("int8", 8), ("4.5-bit", Fraction(9, 2)), ("mxfp4", Fraction(17, 4))]
+)
+def test_products_stop_gaining_at_the_first_batch_that_waits_for_arithmetic(dtype, bits):
+    """Row by row, in exact fractions, of a device with 2 TFLOP/s and 1/100 TB/s: a ridge of 200."""
+    device = replace(DEVICE, memory_bandwidth=1e10)
+    reading = Fraction(1000 * bits, 8) / 10**10
+    waits = next(row for row in range(1, 1000) if Fraction(2 * row * 1000, 2 * 10**12) > reading)
+    assert waits - 1 <= inference.products_stop_gaining(device, dtype) < waits
+
+
+def test_products_of_an_h100_stop_gaining_at_its_ridge_point():
+    assert inference.products_stop_gaining("h100-sxm") == pytest.approx(989 / 3.35)
+    assert inference.products_stop_gaining("h100-sxm", "int8") == pytest.approx(989 / 6.7)
+    assert inference.products_stop_gaining("h100-sxm", "int8", "int8") == pytest.approx(1979 / 6.7)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from course_lib.accounting import precision
-from course_lib.accounting.precision import limits, rounded
+from course_lib.accounting.precision import limits, quantized, rounded
 
 TORCH = {
     "fp64": torch.float64,
@@ -238,3 +238,36 @@ def test_x03_a_thousand_hundredths(added, kept, printed):
     for _ in range(1000):
         total = rounded(total + step, kept)
     assert round(total, 4) == printed
+
+
+# ---------------------------------------------------------------- whole numbers with a scale
+
+
+@pytest.mark.parametrize("bits", [2, 3, 4, 8])
+@given(values=st.lists(st.integers(-(2**20), 2**20), min_size=1, max_size=12), group=st.integers(1, 13))
+def test_quantized_is_the_nearest_point_of_a_grid_that_is_searched(bits, values, group):
+    """Every integer of the grid is tried, in exact fractions."""
+    found, top = quantized(values, bits, group), 2 ** (bits - 1) - 1
+    for place, value in enumerate(values):
+        largest = max(abs(other) for other in values[place // group * group :][:group])
+        scale = Fraction(largest, top)
+        assert found.scales[place // group] == pytest.approx(float(scale))
+        best = min(abs(value - scale * number) for number in range(-top, top + 1))
+        assert abs(float(abs(value - scale * found.integers[place]) - best)) <= 1e-9 * (largest or 1)
+        assert abs(found.integers[place]) <= top
+        assert found.values[place] == pytest.approx(float(scale * found.integers[place]))
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_quantized_is_what_torch_makes_of_it(bits):
+    x = torch.randn(96, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    found, top = quantized(x.tolist(), bits), 2 ** (bits - 1) - 1
+    scale = x.abs().max().item() / top
+    expected = torch.fake_quantize_per_tensor_affine(x.float(), scale, 0, -top, top)
+    assert torch.tensor(found.values).float().allclose(expected, rtol=1e-6)
+
+
+def test_quantized_of_zeros_is_zeros():
+    found = quantized([0, 0, -2.0, 1.0], 4, 2)
+    assert (found.scales, found.integers) == ((0.0, 2 / 7), (0, 0, -7, 4))
+    assert found.values[:2] == (0.0, 0.0)
