@@ -45,6 +45,7 @@ def lines(notebook: Path, answers: bool) -> set[str]:
     return {line.strip() for text in texts for line in text.splitlines() if len(line.strip()) > 25}
 
 
+@pytest.mark.slow
 def test_no_line_of_a_solution_is_in_the_released_exercises(released):
     """Independent of the canaries."""
     with zipfile.ZipFile(released[".zip"]) as archive:

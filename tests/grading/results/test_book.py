@@ -14,6 +14,8 @@ from course_lib.grading import run
 from course_lib.grading.results import book
 from tests.grading.toy import FULL, RIGHT, UNIT, grade_id
 
+pytestmark = pytest.mark.slow  # nbgrader itself
+
 TAGS = {"p", "a", "code", "pre", "div", "span", "blockquote", "ul", "li", "br", "em"}
 GRADES = {"q98-twice-check": 2, "q98-share-check": 3, "q98-bandwidth-check": 1, "q98-pieces-check": 2}
 

@@ -96,7 +96,7 @@ def test_features_of_a_cell():
         "\0",
         "x = '\\N{no}'",
         "\ud800",
-        "!x\n" * 600,
+        pytest.param("!x\n" * 600, marks=pytest.mark.slow),
     ],
 )
 def test_no_source_makes_it_fail(source):
