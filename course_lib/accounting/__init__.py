@@ -7,5 +7,5 @@ by their configuration · `hardware` devices, links, levels of memory and multip
 `precision` number formats · `catalogue` reading the TOML files.
 What is counted: `flops` arithmetic · `memory` bytes of training and of the cache · `roofline` time from both and a
 device · `operations` the calls of an image model · `communication` collectives · `parallelism` plans of many ranks ·
-`inference` prefill and decode · `economics` utilisation, scaling laws, failures, energy and money.
+`inference` prefill and decode · `queueing` waiting · `economics` utilisation, scaling laws, failures, energy and money.
 """
