@@ -351,9 +351,7 @@ CHECKS = [
             "always random": lambda rate, service, scv: _mean_wait(rate, service, 1.0),
             "never random": lambda rate, service, scv: _mean_wait(rate, service, 0.0),
             "not halved": lambda rate, service, scv: 2 * _mean_wait(rate, service, scv),
-            "upside down": lambda rate, service, scv: (
-                (1 - rate * service) / (rate * service) * (1 + scv) / 2 * service
-            ),
+            "upside down": lambda rate, service, scv: (1 - rate * service) / (rate * service) * (1 + scv) / 2 * service,
         },
     ),
     Check(

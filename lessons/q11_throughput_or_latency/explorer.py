@@ -11,7 +11,7 @@ from course_lib.words import words
 say = words(__file__)
 MODELS = ("llama3.2-1b", "llama3-8b", "llama2-13b", "qwen3-30b-a3b")
 DEVICES = ("rtx-4090", "a100-80-sxm", "h100-sxm", "h200-sxm", "b200-sxm")
-MOST = 1024
+BATCHES = (1, 4, 16, 32, 64, 128, 256, 512, 1024)  # through which the curve is drawn
 
 
 def pareto(model="llama3-8b", device="h100-sxm", context=1024, batch=1):
@@ -23,7 +23,7 @@ def pareto(model="llama3-8b", device="h100-sxm", context=1024, batch=1):
         "model": Choice(say("controls", "model"), {name: models.load(name).name for name in MODELS}),
         "device": Choice(say("controls", "device"), {name: hardware.load(name).name for name in DEVICES}),
         "context": Whole(say("controls", "context"), start=1024, low=128, high=8192),
-        "batch": Whole(say("controls", "batch"), start=1, low=1, high=MOST),
+        "batch": Whole(say("controls", "batch"), start=1, low=1, high=BATCHES[-1]),
     }
     state = {"model": model, "device": device, "context": context, "batch": batch}
     return build(pareto_view, controls, state, "explorer.pareto")
@@ -44,8 +44,7 @@ def knee(model: str, device: str, context: int) -> float:
 def pareto_view(model: str, device: str, context: int, batch: int) -> View:
     """The picture and the numbers of one state."""
     here, one = step(model, device, context, batch), step(model, device, context, 1)
-    batches = sorted({round(2 ** (power / 2)) for power in range(21)})
-    curve = [step(model, device, context, size) for size in batches]
+    curve = [step(model, device, context, size) for size in BATCHES]
     times, rates = [1e3 * at.seconds for at in curve], [at.tokens_per_second for at in curve]
     gain, wait = here.tokens_per_second / one.tokens_per_second, here.seconds / one.seconds
     numbers = {"batch": batch, "gain": gain, "wait": wait, "ms": 1e3 * here.seconds, "rate": here.tokens_per_second}

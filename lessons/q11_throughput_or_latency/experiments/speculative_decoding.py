@@ -41,9 +41,7 @@ def _case(pair: "Pair", drafted: int, letters: int, repeats: int) -> Case:
 
     def expect(device):  # known when both have learnt
         if "overlap" in facts:
-            return inference.speculative_speedup(
-                acceptance=facts["overlap"], draft_tokens=drafted, cost_ratio=0
-            )
+            return inference.speculative_speedup(acceptance=facts["overlap"], draft_tokens=drafted, cost_ratio=0)
         return None
 
     return Case(
