@@ -8,6 +8,7 @@ of a step by the roofline.
 import asyncio
 import random
 import time
+from typing import Any
 
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import timing
@@ -44,7 +45,7 @@ class _Model:
     """The weights of all cases, made when the first of them runs, and the seconds of a step of one request."""
 
     def __init__(self):
-        self.torch = None
+        self.torch: Any = None
 
     def on(self, torch) -> None:
         if self.torch is None:

@@ -5,6 +5,8 @@ network judges all of them in one call and adds a letter of its own (Leviathan, 
 of the network: on a processor a call with several rows costs more than one with one row, so there is no time to gain.
 """
 
+from typing import Any
+
 from course_lib.accounting import hardware, inference
 from course_lib.experiments.nets import shakespeare
 from course_lib.experiments.running import timing
@@ -57,7 +59,7 @@ class Pair:
     """The network and its draft, trained when they are first used."""
 
     def __init__(self):
-        self.torch = None
+        self.torch: Any = None
 
     def learn(self, torch) -> None:
         if self.torch is not None:
