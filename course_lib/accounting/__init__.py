@@ -6,7 +6,7 @@ What is counted on: `layers` what each is made of, computes, saves and caches ·
 by their configuration · `hardware` devices, links, levels of memory and multiprocessors with their sources ·
 `precision` number formats · `catalogue` reading the TOML files.
 What is counted: `flops` arithmetic · `memory` bytes of training and of the cache · `roofline` time from both and a
-device · `launch` kernels in a queue · `pipeline` the pace of stages · `operations` the calls of an image model ·
-`communication` collectives · `parallelism` plans of many ranks · `inference` prefill and decode · `economics`
-utilisation, scaling laws, failures, energy and money.
+device · `launch` kernels in a queue · `pipeline` the pace of stages · `queueing` waiting · `operations` the calls of an
+image model · `communication` collectives · `parallelism` plans of many ranks · `inference` prefill and decode ·
+`economics` utilisation, scaling laws, failures, energy and money.
 """

@@ -128,6 +128,29 @@ def _sent(model, x, devices, split, link, latency, algorithm):
     return total(block.sums * layers * c for block, layers in model.kinds)
 
 
+def largest_batch(model, *, seconds, context, device, **how) -> int:
+    """The most sequences that a decode step serves in at most `seconds`, with all that it reads in memory; 0 if none.
+
+    The inverse of `decode_step`, which says what it counts and takes the same further arguments (`how`): devices,
+    weight_dtype, kv_dtype and so on. seconds: the time between two tokens of a sequence that is allowed (TPOT).
+    """
+    allowed = units.positive(seconds, "seconds")
+
+    def served(batch):
+        step = decode_step(model, batch=batch, context=context, device=device, **how)
+        return step.seconds <= allowed and step.fits
+
+    if not served(1):
+        return 0
+    good, bad = 1, 2
+    while served(bad):  # a larger batch never takes less time or memory
+        good, bad = bad, 2 * bad
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if served(middle) else (good, middle)
+    return good
+
+
 def prefill(model, *, batch, tokens, device, devices=1, mfu, compute_dtype="bf16") -> Prefill:
     """The time to first token for `batch` prompts of `tokens` tokens: forward FLOP over n · peak · mfu.
 

@@ -1,0 +1,104 @@
+"""The asyncio batchers: everybody is answered, errors arrive, who has gone hurts nobody; and the two experiments."""
+
+import asyncio
+import time
+
+import pytest
+import torch
+
+from course_lib.accounting import hardware
+from course_lib.experiments.running import timing
+from course_lib.experiments.running.bench import Bench
+from course_lib.units.q11_throughput_or_latency import batchers
+from course_lib.units.q11_throughput_or_latency.experiments import batching_server, speculative_decoding
+
+
+@pytest.mark.parametrize("kind", [batchers.Greedy, batchers.Timer, batchers.Shielded])
+def test_every_request_of_every_group_is_answered(kind):
+    assert batchers.beside(batchers.groups(kind, (1, 3, 32, 33, 64, 1))) == [1, 3, 32, 33, 64, 1]
+
+
+def test_the_recipe_fails_after_a_lone_request():
+    assert batchers.beside(batchers.groups(batchers.Impatient, (32, 1, 32, 64))) == [32, 0, 0, 0]
+
+
+@pytest.mark.parametrize("kind", [batchers.Greedy, batchers.Timer])
+def test_each_gets_its_own_answer_and_batches_hold_no_more_than_most(kind):
+    async def run():
+        batcher = kind(lambda inputs: [x * x for x in inputs], most=4)
+        answers = await asyncio.gather(*(batcher.infer(number) for number in range(11)))
+        batcher.close()
+        return answers, batcher.sizes
+
+    answers, sizes = batchers.beside(run())
+    assert answers == [number**2 for number in range(11)]
+    assert (sum(sizes), max(sizes)) == (11, 4)
+
+
+@pytest.mark.parametrize("kind", [batchers.Greedy, batchers.Timer])
+def test_an_error_reaches_its_callers_and_a_cancelled_caller_hurts_nobody(kind):
+    def model(inputs):
+        if "bad" in inputs:
+            raise ValueError("bad input")
+        time.sleep(0.02)
+        return inputs
+
+    async def run():
+        batcher = kind(model)
+        failed = await asyncio.gather(batcher.infer("bad"), return_exceptions=True)
+        gone, stays = (asyncio.ensure_future(batcher.infer(name)) for name in ("gone", "stays"))
+        await asyncio.sleep(0.01)
+        gone.cancel()
+        answer, after = await stays, await batcher.infer("after")
+        batcher.close()
+        return type(failed[0]), answer, after
+
+    assert batchers.beside(run()) == (ValueError, "stays", "after")
+
+
+def test_greedy_forms_its_batch_while_the_model_is_busy():
+    def model(inputs):
+        time.sleep(0.05)
+        return inputs
+
+    async def run():
+        batcher = batchers.Greedy(model)
+        first = asyncio.ensure_future(batcher.infer(0))
+        await asyncio.sleep(0.01)
+        await asyncio.gather(first, *(batcher.infer(number) for number in range(1, 6)))
+        batcher.close()
+        return batcher.sizes
+
+    assert batchers.beside(run()) == [1, 5]
+
+
+def test_the_prediction_serves_what_comes_until_one_at_a_time_is_full():
+    device = hardware.load("epyc-9654")
+    served = {policy: batching_server.predicted(device, 3.0, policy, 0.3) for policy in batching_server.POLICIES}
+    assert served[batching_server.ALONE] == pytest.approx(1.0, rel=0.02)
+    assert 2.5 < served[batching_server.GREEDY] < 3.3
+    quiet = batching_server.predicted(device, 0.3, batching_server.GREEDY, 0.3)
+    assert quiet == pytest.approx(0.3, rel=0.15)
+
+
+@pytest.mark.slow
+def test_the_pair_writes_as_many_letters_a_call_as_its_overlap_says(monkeypatch):
+    monkeypatch.setattr(speculative_decoding, "STEPS", 150)
+    pair = speculative_decoding.Pair()
+    with timing.single_thread(torch):
+        pair.learn(torch)
+        gains = {drafted: pair.write(drafted, 400, seed=1) for drafted in (1, 4)}
+    overlap = pair.agreement()
+    assert 0.4 < overlap < 0.9
+    for drafted, (letters, kept, judged) in gains.items():
+        assert letters == pytest.approx(sum(overlap**k for k in range(drafted + 1)), rel=0.2)
+        assert kept <= judged
+
+
+@pytest.mark.slow
+def test_every_case_of_the_server_fills_its_row():
+    device = hardware.load("epyc-9654")
+    for case in batching_server.cases(device, quick=True)[:1]:
+        (served,) = case.observe(Bench.on_device(torch, "cpu"), 0.1)
+        assert 0.05 < served < 1
+        assert {"p50", "p99", "batch", "in_flight", "seen", "load", "policy"} <= set(case.facts)
