@@ -57,12 +57,13 @@ def _queue_no_first(issue, runs, gap):
 
 
 def _draw_queue(rng):
-    """Short kernels, a long one behind which launches gather, short ones, and a pause at the end."""
+    """Short kernels, a long one behind which launches gather, in half of the draws a longer one, and short ones."""
     issue, gap = rng.randrange(6, 12), rng.randrange(1, 4)
-    short = [rng.randrange(1, issue - gap - 1) for _ in range(rng.randrange(2, 4))]
+    short = [rng.randrange(1, issue - gap - 1) for _ in range(rng.randrange(2, 11))]
     long = rng.randrange(2 * issue, 4 * issue)
     tail = [rng.randrange(1, issue - gap - 1) for _ in range(rng.randrange(2, 12))]
-    return issue, [*short, long, *tail], gap
+    longer = [long + issue / 2] if rng.random() < 0.5 else []
+    return issue, [*short, long, *longer, *tail], gap
 
 
 # ---- q12.shortest-run ----------------------------------------------------------------------------
@@ -102,7 +103,7 @@ def _workers_all_cores(load, compute, cores):
 
 def _draw_workers(rng):
     """Times in whole ms; half of the draws have a core for each worker and none for the step."""
-    compute, many = rng.randrange(4, 40), rng.randrange(2, 9)
+    compute, many = rng.randrange(4, 40), rng.randrange(2, 17)
     load = compute * many - (rng.randrange(1, compute) if rng.random() < 0.95 else 0)
     return load, compute, many if rng.random() < 0.49 else rng.choice([None, many + 1, many + 4])
 
@@ -148,8 +149,8 @@ def _monitor_shortest(ranks):
 
 
 def _draw_monitor(rng):
-    """Ranks that wait in a kernel that polls, so that only the one that is late shows less than the others, or none does.
-    Times are all different, and the lowest gauge is not at the slowest rank.
+    """Ranks that wait in a kernel that polls. Times are all different, and the lowest gauge is at a rank that is neither
+    the slowest nor the fastest.
     """
     count = rng.randrange(3, 9)
     own = [part / 100 for part in rng.sample(range(20, 60), count)]
@@ -240,7 +241,7 @@ CHECKS = [
         id="q12.turn-share",
         points=0,
         signature="best_share(intensity, ridge)",
-        public=[(1 / 12, 4.6), (341.0, 295.0), (0.5, 20.0), (64.0, 153.0)],
+        public=[(1 / 12, 4.6), (341.0, 295.0), (0.5, 20.0), (64.0, 153.0), (200.0, 295.0)],
         generate=lambda rng: (
             rng.choice([rng.uniform(0.05, 0.6), rng.uniform(1.5, 4)]) * (ridge := rng.randrange(4, 400)),
             float(ridge),
@@ -264,6 +265,7 @@ CHECKS = [
             (0.005, 0.01, 1),
             (0.012, 0.008, 0),
             (0.07, 0.02, 3),
+            (0.3, 0.02, 12),
         ],
         generate=_draw_pace,
         reference=_pace,
@@ -292,6 +294,7 @@ CHECKS = [
             ({"gauge": 40, "input": 48, "calls": 1, "memory": 5, "arithmetic": 50},),
             ({"gauge": 99, "input": 2, "calls": 3, "memory": 11, "arithmetic": 97},),
             ({"gauge": 99, "input": 79, "calls": 3, "memory": 11, "arithmetic": 21},),
+            ({"gauge": 99, "input": 88, "calls": 2, "memory": 4, "arithmetic": 60},),
             ({"gauge": 60, "input": 31, "calls": 20, "memory": 25, "arithmetic": 24},),
         ],
         generate=_draw_profile,
@@ -317,6 +320,8 @@ CHECKS = [
             (6, [5], 2),
             (8, [3, 25, 1, 2, 1, 2, 1, 1, 2], 2),
             (7, [2, 2, 5, 2], 3),
+            (7, [2, 20, 3, 25, 1, 2], 1),
+            (7.5, [1, 2, 1, 1.5, 2, 1, 1, 40, 1, 2, 1, 12.5, 3], 2.0),
         ],
         generate=_draw_queue,
         reference=_queue,
@@ -352,7 +357,8 @@ CHECKS = [
         signature="fewest_workers(load, compute, cores)",
         public=[
             (30, 10, None),
-            (35, 10, None),
+            (32, 10, None),
+            (130, 10, None),
             (5, 10, None),
             (30, 10, 4),
             (30, 10, 3),
@@ -382,6 +388,7 @@ CHECKS = [
             ([[99, 0.40], [98, 0.40], [85, 0.38], [97, 1.00]],),
             ([[20, 0.9], [99, 0.3], [99, 0.35], [99, 0.32], [99, 0.31]],),
             ([[96, 0.5], [95, 0.45], [90, 0.4]],),
+            ([[97, 0.31], [95, 0.45], [96, 0.22], [98, 0.52], [90, 0.27], [94, 0.36], [93, 0.41], [97, 0.88]],),
         ],
         generate=_draw_monitor,
         reference=_monitor,
