@@ -168,13 +168,8 @@ def _finish_times(arrivals, step, each, most):
 
 
 def _finish_as_given(arrivals, step, each, most):
-    finishes, waiting = [], []
-    for came in arrivals:
-        waiting.append(came)
-        if len(waiting) == most:
-            finishes += [came + step + each * most] * most
-            waiting = []
-    return finishes
+    whole = [arrivals[first : first + most] for first in range(0, len(arrivals) - most + 1, most)]
+    return [group[-1] + step + each * most for group in whole for _ in group]
 
 
 def _finish_full(arrivals, step, each, most):
@@ -327,7 +322,7 @@ CHECKS = [
             "one maximum": _step_one_maximum,
             "all added": _step_all_added,
             "one cache": lambda batch, weights, cache, parameters, peak, bandwidth: (
-                cache / bandwidth + max(weights / bandwidth, 2 * batch * parameters / peak)
+                max(weights / bandwidth, 2 * batch * parameters / peak) + cache / bandwidth
             ),
             "weights each": lambda batch, weights, cache, parameters, peak, bandwidth: (
                 batch * cache / bandwidth + max(batch * weights / bandwidth, 2 * batch * parameters / peak)

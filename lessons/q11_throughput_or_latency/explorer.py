@@ -22,7 +22,13 @@ def pareto(model="llama3-8b", device="h100-sxm", context=1024, batch=1):
     controls = {
         "model": Choice(say("controls", "model"), {name: models.load(name).name for name in MODELS}),
         "device": Choice(say("controls", "device"), {name: hardware.load(name).name for name in DEVICES}),
-        "context": Whole(say("controls", "context"), start=1024, low=128, high=8192),
+        "context": Whole(
+            say("controls", "context"),
+            start=1024,
+            low=128,
+            high=8192,
+            most=lambda state: min(8192, models.load(state["model"]).context),
+        ),
         "batch": Whole(say("controls", "batch"), start=1, low=1, high=BATCHES[-1]),
     }
     state = {"model": model, "device": device, "context": context, "batch": batch}
@@ -52,7 +58,7 @@ def pareto_view(model: str, device: str, context: int, batch: int) -> View:
     figure = Figure(
         title=say("title", "fits" if here.fits else "full", **numbers),
         description=say("description", name=name, device=hardware.load(device).name, context=context, **numbers),
-        x=Axis(say("axes", "x"), "ms", 0.3, 1000, "log"),
+        x=Axis(say("axes", "x"), "ms", 0.3, 10_000, "log"),
         y=Axis(say("axes", "y"), "", 10, 1e6, "log"),
         marks=(
             Line(times, rates),

@@ -64,6 +64,7 @@ class _Model:
 
 def _case(model: _Model, load: str, policy: str, seconds: float, repeats: int) -> Case:
     facts = {"load": LOADS[load], "policy": policy}
+    facts |= dict.fromkeys(("p50", "p99", "batch", "in_flight", "seen"), 0.0)  # until it has run
 
     def observe(bench, _):
         with timing.single_thread(bench.torch):
