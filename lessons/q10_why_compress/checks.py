@@ -216,16 +216,23 @@ def _widest_strict(formats, parameters, readers, cache_bytes, bandwidth, goals):
     return [max((bits for bits in formats if seconds[bits] < goal), default=None) for goal in goals]
 
 
+def _widest_whole_bits(formats, parameters, readers, cache_bytes, bandwidth, goals):
+    caches = readers * cache_bytes
+    seconds = {bits: (parameters * int(bits) / 8 + caches) / bandwidth for bits in formats}
+    return [max((bits for bits in formats if seconds[bits] <= goal), default=None) for goal in goals]
+
+
 def _draw_widest(rng):
-    """Goals between two formats, one exactly at a format (all numbers powers of two, so that no way of writing it
-    rounds), and one that the caches alone break, in any order; the narrowest format stands first, the widest last.
+    """Goals between two formats, two close to 4.5 bits, one exactly at a format (all numbers powers of two, so that no
+    way of writing it rounds), and one that the caches alone break, in any order; the narrowest format stands first, the
+    widest last.
     """
     rest = [8, 6, 4.5, 3]
     rng.shuffle(rest)
     parameters, bandwidth = 2.0 ** rng.randrange(31, 36), 2.0 ** rng.randrange(39, 43)
     readers = 2 ** rng.randrange(3, 6)
     caches = parameters * rng.choice([1, 2])
-    wanted = [20, 2.4, rng.choice([7, 5]), rng.choice([3.5, 12]), rng.choice([16, 8, 4.5, 3]), -3]
+    wanted = [20, 2.4, 4.2, 4.7, rng.choice([7, 5]), rng.choice([3.5, 12]), rng.choice([16, 8, 4.5, 3]), -3]
     rng.shuffle(wanted)
     goals = [(parameters * bits / 8 + caches) / bandwidth for bits in wanted]
     return [2, *rest, 16], parameters, readers, caches / readers, bandwidth, goals
@@ -325,16 +332,23 @@ def _of_fours(matrix, choose):
     return [[kept for at in range(0, len(row), 4) for kept in choose(row[at : at + 4])] for row in matrix]
 
 
-def _turned(matrix):
-    return [list(column) for column in zip(*matrix, strict=True)]
+def _down_columns(matrix):
+    """What the exercise gives, to the letter: where numbers of a column are equal, it marks the first of them."""
+    mask = [[0 for _ in row] for row in matrix]
+    for start in range(0, len(matrix), 4):
+        for column in range(len(matrix[0])):
+            four = [matrix[start + place][column] for place in range(4)]
+            for value in sorted(four, reverse=True)[:2]:
+                mask[start + four.index(value)][column] = 1
+    return mask
 
 
 def _two_as_given(matrix):
-    return _turned(_of_fours(_turned(matrix), _without_sizes))
+    return _down_columns(matrix)
 
 
 def _two_axis_left(matrix):
-    return _turned(_of_fours(_turned(matrix), _largest_two))
+    return _down_columns([[abs(weight) for weight in row] for row in matrix])
 
 
 def _two_signs_left(matrix):
@@ -354,10 +368,12 @@ def _half_of_the_row(matrix):
 
 
 def _draw_two(rng):
-    """Eight columns and four or eight rows, the last of them an earlier one again; what people get wrong differs."""
+    """Eight columns and four or eight rows, the last of them an earlier one again. A size may stand in several fours, in
+    one of which it stays and in another not; what people get wrong differs.
+    """
     while True:
         rows = rng.choice([4, 8])
-        sizes = rng.sample(range(1, 400), k=8 * rows)
+        sizes = [size for _ in range(2 * rows) for size in rng.sample(range(1, 40), k=4)]
         numbers = [rng.choice([-1, 1]) * size / 100 for size in sizes]
         matrix = [numbers[8 * row : 8 * row + 8] for row in range(rows - 1)]
         matrix.append(list(rng.choice(matrix)))
@@ -371,6 +387,14 @@ _FOUR = [
     [-0.5, 0.4, 0.6, -1.1, 1.3, 1.2, -1.5, 0.05],
     [0.15, 0.35, -0.45, 0.55, -0.65, 0.75, 0.85, -0.95],
     [-2.1, -2.2, -2.3, -2.4, 1.05, -1.15, 1.25, 1.35],
+]
+
+# Sizes that stay in one four and not in the next, in the same row and in another.
+_AGAIN = [
+    [0.5, -0.4, 0.3, 0.2, 0.8, -0.5, 0.7, 0.1],
+    [-0.5, 0.6, 0.7, 0.2, -0.2, 0.1, 0.3, 0.05],
+    [0.1, -0.9, 0.4, 0.8, 0.4, 0.3, -0.2, 0.1],
+    [0.3, 0.1, -0.7, 0.2, 0.6, 0.9, 0.3, -0.8],
 ]
 
 CHECKS = [
@@ -438,7 +462,7 @@ CHECKS = [
         signature="widest_formats(formats, parameters, readers, cache_bytes, bandwidth, goals)",
         public=[
             ([4.5, 16, 3, 8], 8e9, 1, 0.5e9, 2e12, [10e-3, 5e-3, 3e-3, 1e-3]),
-            ([4.5, 16, 3, 8], 6e9, 16, 0.25e9, 3.35e12, [6e-3, 3e-3, 2e-3, 1.2e-3]),
+            ([4.5, 16, 3, 8], 6e9, 16, 0.25e9, 3.35e12, [6e-3, 3e-3, 2.23e-3, 2.14e-3, 2e-3, 1.2e-3]),
             ([2, 3, 6, 16], 2.0**33, 8, 2.0**29, 2.0**41, [(3 * 2.0**30 + 2.0**32) / 2.0**41, 5e-3, 1e-3]),
             ([16, 2, 6], 30e9, 4, 2e9, 2e12, [40e-3, 18e-3, 9e-3, 7.6e-3]),
         ],
@@ -454,6 +478,7 @@ CHECKS = [
             "first": _first_that_meets,
             "never": _widest_or_narrowest,
             "strict": _widest_strict,
+            "whole bits": _widest_whole_bits,
         },
     ),
     Check(
@@ -490,7 +515,7 @@ CHECKS = [
         id="q10.two-of-four",
         points=3,
         signature="two_of_four(matrix)",
-        public=[(_FOUR,), ([[0.1, 0.2, 0.3, -0.4, -0.6, 0.5, 0.7, 0.8, 2.1, 0.9, 1.1, -1.2]] * 4,)],
+        public=[(_FOUR,), (_AGAIN,), ([[0.1, 0.2, 0.3, -0.4, -0.6, 0.5, 0.7, 0.8, 2.1, 0.9, 1.1, -1.2]] * 4,)],
         generate=_draw_two,
         reference=_two_of_four,
         same=EXACT,

@@ -2,8 +2,8 @@
 another network.
 
 A network is the list of its weights, [w, b, w, b, …], each w as `Linear` keeps it: a row for each output. What makes
-one smaller returns another such list and leaves the first as it is. Everything runs on one thread: the tensors are so
-small that a second one would cost more than it does.
+one smaller returns another such list and leaves the first as it is. What is trained or counted runs on one thread: the
+tensors are so small that a second one would cost more than it does.
 """
 
 import math
@@ -47,6 +47,12 @@ def accuracy(torch, weights, seed: int) -> float:
     _, (x, y) = data(torch, seed)
     with torch.no_grad():
         return 100 * (forward(torch, weights, x).argmax(1) == y).float().mean().item()
+
+
+def right(torch, make, seeds) -> list[float]:
+    """Accuracy in % of what `make(torch, seed)` returns, for each seed."""
+    with timing.single_thread(torch):
+        return [accuracy(torch, make(torch, seed), seed) for seed in seeds]
 
 
 # ---------------------------------------------------------------- learning

@@ -1,5 +1,6 @@
 """Ways to round with less harm, each in its smallest form: GPTQ, SmoothQuant, AWQ, and scales of a cache."""
 
+from course_lib.experiments.running import timing
 from course_lib.units.q10_why_compress.network import on_grid
 
 
@@ -25,10 +26,11 @@ def gptq(torch, weights, inputs, bits: int, damping=0.01):
     u = torch.linalg.cholesky(torch.linalg.inv(h), upper=True)
     left, top = weights.double().clone(), 2 ** (bits - 1) - 1
     scale, rounded = left.abs().amax(1) / top, torch.empty_like(left)
-    for j in range(left.shape[1]):
-        rounded[:, j] = (left[:, j] / scale).round().clamp(-top, top) * scale
-        error = (left[:, j] - rounded[:, j]) / u[j, j]
-        left[:, j:] -= error[:, None] * u[j, j:]
+    with timing.single_thread(torch):  # many small steps
+        for j in range(left.shape[1]):
+            rounded[:, j] = (left[:, j] / scale).round().clamp(-top, top) * scale
+            error = (left[:, j] - rounded[:, j]) / u[j, j]
+            left[:, j:] -= error[:, None] * u[j, j:]
     return rounded.to(weights.dtype)
 
 

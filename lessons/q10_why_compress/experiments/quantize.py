@@ -5,6 +5,7 @@ one neuron's weights are 32 times as large, and the weights that read it 32 time
 """
 
 from course_lib.accounting import hardware
+from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
@@ -31,9 +32,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     as_it_is = Case(
         NONE,
         say("calls", "whole", parameters=network.parameters()),
-        observe=lambda bench, seconds: [
-            network.accuracy(bench.torch, network.trained(bench.torch, seed), seed) for seed in seeds
-        ],
+        observe=lambda bench, seconds: network.right(bench.torch, network.trained, seeds),
         expect=lambda device: None,
         facts={"bits": 32.0},
     )
@@ -51,7 +50,7 @@ def _grid_case(bits: int, share: str, outlier: bool, seeds) -> Case:
 
 def _case(name: str, call: str, bits: float, change, seeds) -> Case:
     def observe(bench, seconds):
-        return [network.accuracy(bench.torch, change(bench.torch, seed)[1], seed) for seed in seeds]
+        return network.right(bench.torch, lambda torch, seed: change(torch, seed)[1], seeds)
 
     return Case(name, say("calls", call), observe=observe, expect=lambda device: None, facts={"bits": bits})
 
@@ -74,10 +73,11 @@ def _table(cases, timings, device):
     """With two facts of the first seed: the relative error of its weights, and the zeros of its first matrix."""
     import torch
 
-    pairs = {NONE: 2 * (network.trained(torch, 0),), UPWARDS: upwards_of(torch, 0)}
-    for outlier, listed in ((False, PLAIN), (True, OUTLIER)):
-        pairs |= {name_of(*each, outlier): changed(torch, *each, outlier, 0) for each in listed}
-    return [row | _facts(torch, *pairs[row["case"]]) for row in rows_of_quantity(cases, timings, device)]
+    with timing.single_thread(torch):
+        pairs = {NONE: 2 * (network.trained(torch, 0),), UPWARDS: upwards_of(torch, 0)}
+        for outlier, listed in ((False, PLAIN), (True, OUTLIER)):
+            pairs |= {name_of(*each, outlier): changed(torch, *each, outlier, 0) for each in listed}
+        return [row | _facts(torch, *pairs[row["case"]]) for row in rows_of_quantity(cases, timings, device)]
 
 
 def _facts(torch, before, after) -> dict[str, float]:

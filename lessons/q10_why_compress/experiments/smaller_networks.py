@@ -70,7 +70,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 def _case(name: str, seeds) -> Case:
     def observe(bench, seconds):
-        return [network.accuracy(bench.torch, smaller(bench.torch, name, seed), seed) for seed in seeds]
+        return network.right(bench.torch, lambda torch, seed: smaller(torch, name, seed), seeds)
 
     said = "student" if name in STUDENTS else "tuned" if name.endswith(TUNED) else "made"
     return Case(

@@ -154,3 +154,20 @@ def test_the_bands_of_the_lesson_hold_for_other_seeds(seed):
     assert abs(whole - coarse) < 2
     assert abs(whole - upwards) < 5
     assert network.accuracy(torch, quantize.changed(torch, 4, "tensor", True, seed)[1], seed) < 30
+
+
+def test_a_teacher_pays_for_images_that_it_has_not_seen_either():
+    right, seeds = {"60 labels": 0.0, "teacher": 0.0, "labels": 0.0}, range(2)
+    for seed in seeds:
+        (x, y), _ = network.data(torch, seed)
+        half = len(x) // 2
+        teacher = network.learn(torch, network.fresh(torch, network.SIZES, seed), x[:half], y[:half], seed)
+        x, y = x[half:], y[half:]
+        with torch.no_grad():
+            answers = network.forward(torch, teacher, x).softmax(1)
+        taught = {"60 labels": (x[:60], y[:60]), "teacher": (x, answers), "labels": (x, y)}
+        for name, lessons in taught.items():
+            student = network.learn(torch, network.fresh(torch, network.STUDENT, seed), *lessons, seed, 300)
+            right[name] += network.accuracy(torch, student, seed) / len(seeds)
+    assert right["teacher"] > right["60 labels"] + 3
+    assert abs(right["teacher"] - right["labels"]) < 2.5
