@@ -92,7 +92,9 @@ LAWS = ([1.8172, 482.01, 2085.43, 0.3478, 0.3658], [1.69, 406.4, 410.7, 0.34, 0.
 
 
 def _draw_tokens(rng):
-    """Sizes of which one or two stay above the loss whatever they are given, and two or three do not; in any order."""
+    """Sizes of which one or two stay above the loss whatever they are given, and two or three do not; in any order, and
+    one of them often twice.
+    """
     law = list(rng.choice(LAWS))
     E, A, _, a, _ = law
     params = rng.randrange(100, 5000) * 10**6
@@ -101,6 +103,7 @@ def _draw_tokens(rng):
     wall = (A / (loss - E)) ** (1 / a)
     sizes = [round(wall * rng.uniform(0.2, 0.8)) for _ in range(rng.randrange(1, 3))]
     sizes += [params] + [round(wall * rng.uniform(2, 30)) for _ in range(rng.randrange(1, 3))]
+    sizes += rng.sample(sizes, rng.randrange(2))
     rng.shuffle(sizes)
     return sizes, loss, law
 
@@ -125,6 +128,12 @@ def _own_with(drawn=lambda power, price_per_kwh: power / 1000 * price_per_kwh, m
     return hours
 
 
+def _own_all_years_in_one(price, years, power, price_per_kwh, rents):
+    """Hours a year, where those of all years together are no more than a year has."""
+    together = _own_with(per_year=False)(price, years, power, price_per_kwh, rents)
+    return [None if each is None else each / years for each in together]
+
+
 def _own_negative(price, years, power, price_per_kwh, rents):
     spared = [rent - power / 1000 * price_per_kwh for rent in rents]
     hours = [price / years / each if each else 0 for each in spared]
@@ -142,19 +151,22 @@ def _own_at_most_a_year(price, years, power, price_per_kwh, rents):
 
 
 def _draw_own(rng):
-    """Rents of which one lies below the electricity, one would take more hours than a year has, and two or three pay.
-    Now and then one that is the electricity, and one that takes all hours of a year: in powers of two, without rounding.
+    """Rents of which one lies below the electricity, one would take more hours than a year has, and two or three pay,
+    one of them in a large part of a year; one rent is often asked twice. Now and then one that is the electricity, and one
+    that takes all hours of a year: in powers of two, without rounding; a little less rent takes three hours more.
     """
     if rng.random() < 0.25:
         years, spared = rng.choice([1, 2, 4]), rng.choice([0.5, 1, 2, 4])
-        rents = [0.25, 0.125, 0.25 + spared, 0.25 + spared / 2, 0.25 + 4 * spared]
+        rents = [0.25, 0.125, 0.25 + spared, 0.25 + 0.9997 * spared, 0.25 + spared / 2, 0.25 + 4 * spared]
         rng.shuffle(rents)
         return YEAR * years * spared, years, 500, 0.5, rents
     price, years, power = rng.randrange(800, 30_000), rng.choice([2, 3, 4, 5]), rng.choice([72, 300, 450, 700, 1000])
     price_per_kwh = rng.randrange(8, 45) / 100
     drawn = power / 1000 * price_per_kwh
-    hours = [rng.uniform(9500, 20_000), *(rng.uniform(300, 8000 / years) for _ in range(rng.randrange(2, 4)))]
+    hours = [rng.uniform(9500, 20_000), rng.uniform(4500, 8500)]
+    hours += [rng.uniform(300, 8000 / years) for _ in range(rng.randrange(1, 3))]
     rents = [round(drawn + price / years / each, 6) for each in hours] + [round(drawn * rng.uniform(0.3, 0.9), 6)]
+    rents += rng.sample(rents, rng.randrange(2))
     rng.shuffle(rents)
     return price, years, power, price_per_kwh, rents
 
@@ -236,18 +248,19 @@ def _cheapest_first(sizes, loss, served, law):
 def _draw_cheapest(rng):
     """Sizes in any order, some out of reach; so many served tokens that the best to train, the smallest that reaches the
     loss and the best for life are three models. One time in eight nobody reaches the loss.
+    Floats, because numpy's integers cannot hold the FLOP.
     """
     while True:
         law = list(rng.choice(LAWS))
         params = rng.randrange(300, 3000) * 10**6
         tokens = params * rng.randrange(15, 25)
         loss = round(law[0] + law[1] / params ** law[3] + law[2] / tokens ** law[4], 6)
-        sizes = [round(params * share * rng.uniform(0.95, 1.05)) for share in (0.1, 0.2, 0.3, 0.45, 0.7, 1, 1.5)]
+        sizes = [float(round(params * share * rng.uniform(0.95, 1.05))) for share in (0.1, 0.2, 0.3, 0.45, 0.7, 1, 1.5)]
         rng.shuffle(sizes)
-        served = round(tokens * rng.uniform(1.5, 8))
+        served = float(round(tokens * rng.uniform(1.5, 8)))
         if rng.random() < 0.125:
             wall = (law[1] / (loss - law[0])) ** (1 / law[3])
-            return [round(wall * share) for share in (0.8, 0.3, 0.5)], loss, served, law
+            return [float(round(wall * share)) for share in (0.8, 0.3, 0.5)], loss, served, law
         chosen = (_cheapest, _cheapest_to_train, _cheapest_to_serve)
         if len({choose(sizes, loss, served, law)[0] for choose in chosen}) == 3:
             return sizes, loss, served, law
@@ -374,7 +387,7 @@ CHECKS = [
         signature="tokens_for_loss(sizes, loss, law)",
         public=[
             ([1e9, 1e7, 3e9], 2.7, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
-            ([2e8, 7e9, 4e8, 7e10], 2.2, [1.69, 406.4, 410.7, 0.34, 0.28]),
+            ([2e8, 7e9, 4e8, 7e10, 7e9], 2.2, [1.69, 406.4, 410.7, 0.34, 0.28]),
         ],
         generate=_draw_tokens,
         reference=_all_tokens,
@@ -393,8 +406,8 @@ CHECKS = [
         points=3,
         signature="own_or_rent(price, years, power, price_per_kwh, rents)",
         public=[
-            (1599, 3, 450, 0.3, [0.8, 0.19, 0.1, 2.0]),
-            (8760, 1, 500, 0.5, [0.25, 1.25, 1.0, 4.5]),
+            (1599, 3, 450, 0.3, [0.8, 0.19, 0.1, 0.25, 2.0, 0.8]),
+            (8760, 1, 500, 0.5, [0.25, 1.25, 1.2497, 1.0, 4.5]),
             (12_000, 4, 700, 0.15, [0.05, 1.5, 0.3]),
         ],
         generate=_draw_own,
@@ -407,6 +420,7 @@ CHECKS = [
             "longer than a year": _own_with(most=float("inf")),
             "at most a year": _own_at_most_a_year,
             "all years": _own_with(per_year=False),
+            "all years in one": _own_all_years_in_one,
             "negative": _own_negative,
             "never None": _own_every,
         },
@@ -421,6 +435,7 @@ CHECKS = [
         ],
         generate=_draw_ledger,
         reference=_ledger,
+        same=Close(rel=1e-6, abs=0.02),  # a bill in whole cents is right
         wrong={
             "as given": _ledger_with(lambda f: 1 + f, lambda m: 1, ("gpus", "storage")),
             "lost left": _ledger_with(gpus=lambda f: 1 + f),
@@ -439,10 +454,15 @@ CHECKS = [
         points=4,
         signature="cheapest(sizes, loss, served, law)",
         public=[
-            ([2e9, 1.3e9, 2.5e8, 6.5e8, 4e8, 1e8], 2.464, 1e11, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            (
+                [2e9, 1.3e9, 2.5e8, 1e8, 9e8, 5.2e8, 6.3e8, 7.2e8],
+                2.464,
+                1e11,
+                [1.8172, 482.01, 2085.43, 0.3478, 0.3658],
+            ),
             ([1e8, 5e7], 2.464, 1e11, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
-            ([6.5e8, 3e8, 2e9, 1.3e9], 2.464, 0, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
-            ([4e8, 2e8, 9e8, 3e9], 2.7, 1e10, [1.69, 406.4, 410.7, 0.34, 0.28]),
+            ([1e8, 6.5e8, 3e8, 2e9, 1.3e9], 2.464, 0, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([4e8, 2e8, 9e8, 3e9, 1.5e9, 2e7, 2.5e8], 2.7, 1e10, [1.69, 406.4, 410.7, 0.34, 0.28]),
         ],
         generate=_draw_cheapest,
         reference=_cheapest,
