@@ -333,12 +333,11 @@ def _of_fours(matrix, choose):
 
 
 def _down_columns(matrix):
-    """What the exercise gives, to the letter: where numbers of a column are equal, it marks the first of them."""
-    mask = [[0 for _ in row] for row in matrix]
+    """What the code of the exercise does: where numbers of a column are equal, it marks the first of them."""
+    mask = [[0] * len(row) for row in matrix]
     for start in range(0, len(matrix), 4):
-        for column in range(len(matrix[0])):
-            four = [matrix[start + place][column] for place in range(4)]
-            for value in sorted(four, reverse=True)[:2]:
+        for column, four in enumerate(zip(*matrix[start : start + 4], strict=True)):
+            for value in sorted(four)[-2:]:
                 mask[start + four.index(value)][column] = 1
     return mask
 

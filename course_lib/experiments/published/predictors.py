@@ -71,9 +71,9 @@ def smaller_model(figure, params, smaller, served, law) -> int:
     E, A, B, a, b = law
     tokens = (b * B / (a * A)) ** (1 / b) * params ** (a / b)
     longer = economics.tokens_for_loss(smaller, E + A / params**a + B / tokens**b, law).tokens
-    lives = ((params, round(tokens)), (smaller, longer))
-    large, small = (int(economics.lifetime_flops(*life, served)) for life in lives)
-    return large - small
+    large = economics.lifetime_flops(params, round(tokens), served)
+    small = economics.lifetime_flops(smaller, longer, served)
+    return int(large) - int(small)
 
 
 def achieved(figure, model, seq, devices=1, tokens_per_second=None, batch=None, seconds=None, **options) -> float:
