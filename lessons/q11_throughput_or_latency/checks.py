@@ -21,12 +21,12 @@ def _step_all_added(batch, weights, cache, parameters, peak, bandwidth):
 
 
 def _draw_step(rng):
-    """A batch left of the ridge or right of it."""
+    """Weights of 1, 2 or 4 bytes, and a batch left or right of that for which they arrive as fast as they compute."""
     bandwidth, parameters = rng.randrange(500, 5000) * 1e9, rng.randrange(1, 70) * 1e9
-    ridge = rng.randrange(100, 400)
-    few, many = rng.randrange(2, ridge // 2), rng.randrange(4 * ridge, 9 * ridge)
-    batch = few if rng.random() < 0.4 else many
-    return batch, 2 * parameters, rng.randrange(50, 900) * 1e6, parameters, ridge * bandwidth, bandwidth
+    ridge, width = rng.randrange(100, 400), rng.choice([1, 2, 4])
+    even = ridge * width // 2
+    batch = rng.randrange(2, even // 2) if rng.random() < 0.4 else rng.randrange(4 * even, 9 * even)
+    return batch, width * parameters, rng.randrange(50, 900) * 1e6, parameters, ridge * bandwidth, bandwidth
 
 
 def _mean_wait(rate, service, scv):
@@ -71,15 +71,18 @@ def _share_busy(arrivals, finishes):
 
 
 def _draw_in_flight(rng):
-    """Six to nine requests that begin well after zero; most of them meet others, and the last to come ends early."""
-    begun = rng.randrange(20, 60)
-    arrivals = sorted(begun + rng.randrange(1, 40) for _ in range(rng.randrange(5, 8)))
+    """One request well after zero, a pause, and six to nine that meet others, the last of which ends early; one of
+    these comes and goes together with another."""
+    first = rng.randrange(20, 60)
+    begun = first + rng.randrange(15, 40)
+    arrivals = sorted(begun + rng.randrange(1, 40) for _ in range(rng.randrange(4, 7)))
     arrivals = [begun, *arrivals, arrivals[-1] + 1]
     finishes = [came + rng.randrange(6, 30) for came in arrivals]
     finishes[0] = max(finishes) + rng.randrange(10, 30)
-    order = list(range(len(arrivals)))
-    rng.shuffle(order)
-    return [arrivals[i] for i in order], [finishes[i] for i in order]
+    spans = list(zip(arrivals, finishes, strict=True))
+    spans += [(first, first + rng.randrange(3, 9)), rng.choice(spans)]
+    rng.shuffle(spans)
+    return [came for came, _ in spans], [end for _, end in spans]
 
 
 # ---- q11.steps -----------------------------------------------------------------------------------
@@ -128,9 +131,9 @@ def _steps_exchanged(lengths, slots):
 
 
 def _draw_steps(rng):
-    """Unequal lengths in no order, and a last group that is not full."""
+    """Unequal lengths in no order, three to six full groups of them, and a last one that is not full."""
     slots = rng.randrange(2, 5)
-    lengths = [rng.choice([rng.randrange(1, 6), rng.randrange(20, 90)]) for _ in range(3 * slots + 1)]
+    lengths = [rng.choice([rng.randrange(1, 6), rng.randrange(20, 90)]) for _ in range(rng.randrange(3, 7) * slots + 1)]
     lengths[0], lengths[-1] = rng.randrange(60, 99), rng.randrange(30, 60)
     return lengths, slots
 
@@ -189,11 +192,14 @@ def _finish_padded(arrivals, step, each, most):
 
 def _draw_finish(rng):
     """A lone request, a rush of more than a batch in which one comes at the very moment when a batch starts, and a few
-    that come when the model has long been free. All times in whole milliseconds."""
+    that come when the model has long been free. Of a long rush two that come together are in different batches. All
+    times in whole milliseconds."""
     most, step, each = rng.randrange(2, 5), rng.randrange(20, 40), rng.randrange(1, 5)
     start = rng.randrange(1, 9)
     done = start + step + each
     rush = sorted(start + rng.randrange(1, step) for _ in range(rng.choice([most - 2, 2 * most + 1])))
+    if len(rush) > most:
+        rush[most] = rush[most - 1]
     later = done + 6 * (step + each * most)
     tail = [later, later + 1, later + rng.randrange(2, step), later + step + each]
     last = later + 10 * (step + each * most)
@@ -236,12 +242,14 @@ def _servers_negative(rate, service, limit):
 
 
 def _draw_servers(rng):
-    """A service that can be kept with some servers, or one whose own p99 is above the limit. The quotient is no whole
-    number, nor near one."""
+    """A promise that can be kept with some servers, or with hundreds, or a service whose own p99 is above the limit.
+    The quotient is no whole number, nor near one."""
     while True:
         service = rng.uniform(0.05, 2)
-        limit = service * log(100) * (rng.uniform(0.5, 0.9) if rng.random() < 0.5 else rng.uniform(1.1, 3))
-        rate = rng.uniform(3, 40) / service
+        ratio, busy = rng.choice([(rng.uniform(1.1, 3), 20), (rng.uniform(2, 3), 600)])
+        if rng.random() < 0.5:
+            ratio = rng.uniform(0.5, 0.9)
+        limit, rate = service * log(100) * ratio, rng.uniform(busy / 3, 2 * busy) / service
         if 0.1 < rate * service / (1 - service * log(100) / limit) % 1 < 0.9:
             return rate, service, limit
 
@@ -289,13 +297,15 @@ def _accept_zeros(p, q):
 
 
 def _draw_accept(rng):
-    """Two distributions that differ in each token, in steps of 1/64; or the same one twice."""
+    """Two distributions that differ in each token, in steps of 1/64, some with the same numbers in another order; or
+    the same one twice."""
     if rng.random() < 0.45:
         p = rng.choice([[0.5, 0.25, 0.25], [0.125, 0.375, 0.5]])
         return p, list(p)
     while True:
         p, q = ([rng.randrange(2, 20) for _ in range(4)] for _ in range(2))
         p, q = ([*some, 64 - sum(some)] for some in (p, q))
+        q = rng.choice([q, q, [*p[1:], p[0]]])
         if min(*p, *q) > 0 and all(a != b for a, b in zip(p, q, strict=True)):
             return [a / 64 for a in p], [b / 64 for b in q]
 
@@ -312,6 +322,8 @@ CHECKS = [
             (500, 52e9, 819e6, 13e9, 312e12, 1.555e12),
             (8, 26e9, 819e6, 13e9, 312e12, 1.555e12),
             (2000, 16e9, 1e6, 8e9, 989e12, 3.35e12),
+            (250, 16e9, 134e6, 8e9, 989e12, 3.35e12),
+            (200, 8e9, 134e6, 8e9, 989e12, 3.35e12),
         ],
         generate=_draw_step,
         reference=_step_seconds,
@@ -369,7 +381,8 @@ CHECKS = [
         points=2,
         signature="in_flight(arrivals, finishes)",
         public=[
-            ([0, 1, 2], [4, 5, 6]),
+            ([0, 1, 1, 2], [4, 5, 5, 6]),
+            ([3, 1, 20, 21, 2], [5, 4, 23, 26, 9]),
             ([10, 11, 30, 31], [50, 12, 33, 38]),
             ([105, 100, 101, 109], [109, 130, 121, 111]),
         ],
@@ -396,6 +409,7 @@ CHECKS = [
             ([5, 5, 5, 5], 4),
             ([90, 2, 3, 40, 4, 5, 6, 50, 1, 35], 3),
             ([7], 3),
+            ([3, 30, 4, 4, 25, 6, 8, 8, 2, 40, 1, 1, 19], 2),
         ],
         generate=_draw_steps,
         reference=_steps,
@@ -416,8 +430,8 @@ CHECKS = [
         public=[
             ([5], 10, 1, 4),
             ([0, 1, 2, 3, 4, 5], 10, 2, 2),
-            ([0, 2, 4, 11, 12, 40, 90], 10, 1, 8),
-            ([3, 4, 5, 6, 7, 8, 9, 36, 300, 301, 310], 30, 3, 3),
+            ([0, 2, 2, 4, 11, 12, 40, 90], 10, 1, 8),
+            ([3, 4, 5, 6, 6, 8, 9, 36, 300, 301, 310], 30, 3, 3),
         ],
         generate=_draw_finish,
         reference=_finish_times,
@@ -436,7 +450,7 @@ CHECKS = [
         id="q11.servers",
         points=3,
         signature="servers(rate, service, limit)",
-        public=[(10, 0.5, 5.0), (10, 0.5, 2.0), (40, 0.5, 3.0), (0.1, 0.5, 5.0), (300, 0.1, 0.6)],
+        public=[(10, 0.5, 5.0), (10, 0.5, 2.0), (40, 0.5, 3.0), (0.1, 0.5, 5.0), (300, 0.1, 0.6), (1450, 0.5, 6.0)],
         generate=_draw_servers,
         reference=_servers,
         same=EXACT,
@@ -457,7 +471,8 @@ CHECKS = [
             ([0.5, 0.3, 0.15, 0.05], [0.25, 0.25, 0.25, 0.25]),
             ([0.5, 0.5], [0.5, 0.5]),
             ([0.125, 0.625, 0.25], [0.5, 0.125, 0.375]),
-            ([0.2, 0.8], [0.9, 0.1]),
+            ([0.2, 0.8], [0.8, 0.2]),
+            ([0.5, 0.1, 0.25, 0.15], [0.2, 0.3, 0.1, 0.4]),
         ],
         generate=_draw_accept,
         reference=_accept,
