@@ -304,8 +304,9 @@ def _lifetime(params, tokens, served):
 
 
 def _draw_lifetime(rng):
-    params = rng.randrange(100, 90_000) * 10**6
-    return params, params * rng.randrange(10, 200), rng.randrange(1, 5000) * 10**9
+    """Floats, because 64-bit integers cannot hold the FLOP."""
+    params = rng.randrange(100, 90_000) * 1e6
+    return params, params * rng.randrange(10, 200), rng.randrange(1, 5000) * 1e9
 
 
 CHECKS = [
@@ -387,7 +388,7 @@ CHECKS = [
         signature="tokens_for_loss(sizes, loss, law)",
         public=[
             ([1e9, 1e7, 3e9], 2.7, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
-            ([2e8, 7e9, 4e8, 7e10, 7e9], 2.2, [1.69, 406.4, 410.7, 0.34, 0.28]),
+            ([2e8, 7e9, 4e8, 7e10, 7e9, 5e9, 2e10], 2.2, [1.69, 406.4, 410.7, 0.34, 0.28]),
         ],
         generate=_draw_tokens,
         reference=_all_tokens,

@@ -17,6 +17,7 @@ def s003_37() -> Verdict:
     claimed, slower = (sqrt(1000 / 2 * hour * mfu / 120) / 1e9 for mfu in (0.4, 0.2))
     priced = [plans.plan(device=card).params / 1e9 for card in (*CARDS, "tpu-v5e", "tpu-v6e")]
     listed = plans.plan(device=A100).params / 1e9
+    b200 = plans.plan(device="b200-sxm").params / 1e9
     half = plans.plan(500).params / 1e9
     right = [round(size, 1) == 1.4 for size in (claimed, slower, listed, half, *priced)]
     return Verdict(
@@ -26,6 +27,7 @@ def s003_37() -> Verdict:
         slower=slower,
         smallest=min(priced),
         largest=max(priced),
+        b200=b200,
         left=half,
     )
 
