@@ -131,10 +131,11 @@ def _steps_exchanged(lengths, slots):
 
 
 def _draw_steps(rng):
-    """Unequal lengths in no order, three to six full groups of them, and a last one that is not full."""
+    """Unequal lengths in no order, three to six full groups of them, two with the same longest, and one not full."""
     slots = rng.randrange(2, 5)
     lengths = [rng.choice([rng.randrange(1, 6), rng.randrange(20, 90)]) for _ in range(rng.randrange(3, 7) * slots + 1)]
-    lengths[0], lengths[-1] = rng.randrange(60, 99), rng.randrange(30, 60)
+    lengths[0] = lengths[slots] = rng.randrange(90, 99)
+    lengths[-1] = rng.randrange(30, 60)
     return lengths, slots
 
 
@@ -192,8 +193,8 @@ def _finish_padded(arrivals, step, each, most):
 
 def _draw_finish(rng):
     """A lone request, a rush of more than a batch in which one comes at the very moment when a batch starts, and a few
-    that come when the model has long been free. Of a long rush two that come together are in different batches. All
-    times in whole milliseconds."""
+    that come when the model has long been free, the first two of the last together. Of a long rush two that come
+    together are in different batches. All times in whole milliseconds."""
     most, step, each = rng.randrange(2, 5), rng.randrange(20, 40), rng.randrange(1, 5)
     start = rng.randrange(1, 9)
     done = start + step + each
@@ -203,7 +204,7 @@ def _draw_finish(rng):
     later = done + 6 * (step + each * most)
     tail = [later, later + 1, later + rng.randrange(2, step), later + step + each]
     last = later + 10 * (step + each * most)
-    return [start, *rush, done, *tail, last, last + 1, last + 2], step, each, most
+    return [start, *rush, done, *tail, last, last, last + 1, last + 2], step, each, most
 
 
 # ---- q11.servers ---------------------------------------------------------------------------------
@@ -297,16 +298,16 @@ def _accept_zeros(p, q):
 
 
 def _draw_accept(rng):
-    """Two distributions that differ in each token, in steps of 1/64, some with the same numbers in another order; or
-    the same one twice."""
+    """Two distributions in steps of 1/64, some with the same numbers in another order, of which three may stay in place;
+    or the same one twice."""
     if rng.random() < 0.45:
         p = rng.choice([[0.5, 0.25, 0.25], [0.125, 0.375, 0.5]])
         return p, list(p)
     while True:
         p, q = ([rng.randrange(2, 20) for _ in range(4)] for _ in range(2))
         p, q = ([*some, 64 - sum(some)] for some in (p, q))
-        q = rng.choice([q, q, [*p[1:], p[0]]])
-        if min(*p, *q) > 0 and all(a != b for a, b in zip(p, q, strict=True)):
+        q = rng.choice([q, q, [*p[1:], p[0]], [p[1], p[0], *p[2:]], [*p[:3], p[4], p[3]]])
+        if min(*p, *q) > 0 and p != q:
             return [a / 64 for a in p], [b / 64 for b in q]
 
 
@@ -409,6 +410,7 @@ CHECKS = [
             ([5, 5, 5, 5], 4),
             ([90, 2, 3, 40, 4, 5, 6, 50, 1, 35], 3),
             ([7], 3),
+            ([9, 7, 1, 9, 8, 7, 5], 3),
             ([3, 30, 4, 4, 25, 6, 8, 8, 2, 40, 1, 1, 19], 2),
         ],
         generate=_draw_steps,
@@ -431,7 +433,7 @@ CHECKS = [
             ([5], 10, 1, 4),
             ([0, 1, 2, 3, 4, 5], 10, 2, 2),
             ([0, 2, 2, 4, 11, 12, 40, 90], 10, 1, 8),
-            ([3, 4, 5, 6, 6, 8, 9, 36, 300, 301, 310], 30, 3, 3),
+            ([3, 4, 5, 6, 6, 8, 9, 36, 300, 300, 301, 310], 30, 3, 3),
         ],
         generate=_draw_finish,
         reference=_finish_times,
@@ -472,6 +474,7 @@ CHECKS = [
             ([0.5, 0.5], [0.5, 0.5]),
             ([0.125, 0.625, 0.25], [0.5, 0.125, 0.375]),
             ([0.2, 0.8], [0.8, 0.2]),
+            ([0.25, 0.5, 0.125, 0.125], [0.25, 0.125, 0.5, 0.125]),
             ([0.5, 0.1, 0.25, 0.15], [0.2, 0.3, 0.1, 0.4]),
         ],
         generate=_draw_accept,
