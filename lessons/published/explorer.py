@@ -83,10 +83,10 @@ def efficiency_view(kind: str, device: str) -> View:
         "figures": str(len(found)),
         "publications": str(len({each.source.title for each in found})),
         "median": f"{middle:.0f} %",
-        "lowest": say("short", share=100 * lowest.efficiency, id=lowest.id),
-        "highest": say("short", share=100 * highest.efficiency, id=highest.id),
+        "lowest": say("short", share=100 * lowest.efficiency),
+        "highest": say("short", share=100 * highest.efficiency),
     }
-    return View(figure, say.rows(readout), say.all("notes"))
+    return View(figure, say.rows(readout, lowest=lowest.id, highest=highest.id), say.all("notes"))
 
 
 def _text(figure) -> str:

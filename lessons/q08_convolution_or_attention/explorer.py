@@ -12,7 +12,7 @@ say = words(__file__)
 MODELS = ("resnet-50", "mobilenet-v2", "vit-b16", "vit-ti16")
 DEVICES = ("a100-40-sxm", "h100-sxm", "h200-sxm")
 STEP, MOST = 32, 1536  # pixels: every side that these strides and patches divide
-RIGHT = 2.1 * MOST  # where the axis ends: the names of the lines stand beside their ends
+RIGHT = 2.4 * MOST  # where the axis ends: the names of the lines stand beside their ends
 
 
 def resolution(model="resnet-50", steps=7, device="h100-sxm", dtype="bf16"):
@@ -59,7 +59,7 @@ def view(model, steps, device, dtype) -> View:
         y=Axis(say("axes", "y"), "FLOP", 1e7, 1e13, "log"),
         marks=(
             *(Line(sides, curve(name), dashed=name.startswith("vit")) for name in MODELS),
-            *(Label(1.46 * MOST, height, name) for name, height in _names_at().items()),
+            *(Label(1.6 * MOST, height, name) for name, height in _names_at().items()),
             Points([side] * len(others), list(others.values()), [""] * len(others)),
             Points((side,), (at[model],), ("",), strong=True),
         ),

@@ -58,8 +58,6 @@ def view(budget, device, mfu, served, serving) -> View:
         "life_plan": life[plan.params],
         "life_half": life[half],
         "life_best": life[best],
-        "train_plan": train[plan.params],
-        "train_half": train[half],
         "loss": plan.loss,
     }
     low, high = min(train.values()), max(life.values())
@@ -71,16 +69,20 @@ def view(budget, device, mfu, served, serving) -> View:
         marks=(
             Line(list(train), list(train.values()), dashed=True),
             Line(list(life), list(life.values())),
-            Label(models[-1][0] * 1.15, train[models[-1][0]] / 1.1, say("lines", "train")),
-            Label(models[-1][0] * 1.15, life[models[-1][0]] * 1.1, say("lines", "life")),
+            Label(models[-1][0] * 1.35, train[models[-1][0]] / 1.1, say("lines", "train")),
+            Label(models[-1][0] * 1.35, life[models[-1][0]] * 1.1, say("lines", "life")),
             Points((plan.params, half), (life[plan.params], life[half]), (say("lines", "plan"), say("lines", "half"))),
-            Points((best,), (life[best],), ("",), strong=True),
+            Points((best,), (life[best],), (say("lines", "best"),), strong=True),
         ),
     )
     readout = {
+        "plan": values["plan"],
+        "train_plan": say("dollars", cost=train[plan.params]),
+        "life_plan": say("dollars", cost=life[plan.params]),
         "loss": say("nats", loss=plan.loss),
-        "plan": say("dollars", train=train[plan.params], life=life[plan.params]),
-        "half": say("dollars", train=train[half], life=life[half]),
-        "best": say("cheapest", size=values["best"], life=life[best]),
+        "best": values["best"],
+        "life_best": say("dollars", cost=life[best]),
+        "train_half": say("dollars", cost=train[half]),
+        "life_half": say("dollars", cost=life[half]),
     }
-    return View(figure, say.rows(readout, **values), say.all("notes"))
+    return View(figure, say.rows(readout), say.all("notes"))

@@ -51,25 +51,25 @@ def pareto_view(model: str, device: str, context: int, batch: int) -> View:
     """The picture and the numbers of one state."""
     here, one = step(model, device, context, batch), step(model, device, context, 1)
     curve = [step(model, device, context, size) for size in BATCHES]
-    times, rates = [1e3 * at.seconds for at in curve], [at.tokens_per_second for at in curve]
+    times, rates = [at.seconds for at in curve], [at.tokens_per_second for at in curve]
     gain, wait = here.tokens_per_second / one.tokens_per_second, here.seconds / one.seconds
     numbers = {"batch": batch, "gain": gain, "wait": wait, "ms": 1e3 * here.seconds, "rate": here.tokens_per_second}
     name = models.load(model).name
     figure = Figure(
         title=say("title", "fits" if here.fits else "full", **numbers),
         description=say("description", name=name, device=hardware.load(device).name, context=context, **numbers),
-        x=Axis(say("axes", "x"), "ms", 0.3, 10_000, "log"),
+        x=Axis(say("axes", "x"), "s", 3e-4, 10, "log"),
         y=Axis(say("axes", "y"), "", 10, 1e6, "log"),
         marks=(
             Line(times, rates),
-            Points((1e3 * here.seconds,), (here.tokens_per_second,), (say("point", batch=batch),), strong=True),
-            Label(times[0], rates[0] / 2.2, say("curve")),
+            Points((here.seconds,), (here.tokens_per_second,), (say("point", batch=batch),), strong=True),
+            *([Label(times[0], rates[0] / 2.2, say("curve"))] if batch > 1 else []),
         ),
     )
     readout = {
         "tpot": units.format_seconds(here.seconds, 4),
         "rate": say("rate", rate=here.tokens_per_second),
-        "each": say("rate", rate=1 / here.seconds),
+        "each": say("each", rate=1 / here.seconds),
         "against": say("against", wait=wait, gain=gain),
         "knee": say("sequences", sequences=knee(model, device, context)),
         "fits": say("fits", "yes" if here.fits else "no"),

@@ -203,6 +203,9 @@ def test_words_keep_apart_and_inside_at_the_first_drawing(open_cells):
             "svg => [...svg.querySelectorAll('.label, .note')].map(t => t.getBBox().x + t.getBBox().width)"
         )
         assert max(ends) <= (640 if call == "explorer.memory" else 623), f"a label of {call} leaves the box of the axes"
+        values = opened.page.locator(f"{cell} .course-explorer dd")
+        wide = values.evaluate_all("all => all.filter(dd => dd.scrollWidth > dd.clientWidth).map(dd => dd.textContent)")
+        assert wide == [], f"values of {call} run into their neighbours"
 
 
 def test_words_keep_apart_and_inside_whatever_is_chosen(open_cells):

@@ -9,7 +9,7 @@ from tests.explorers import STEP, calls_of
 
 def test_the_title_is_that_of_the_lesson():
     shown = module.pareto_view("llama3-8b", "h100-sxm", 1024, 64)
-    assert shown.readout["time and throughput over batch 1"] == "×1.56 and ×41.1"
+    assert shown.readout["time, rate over batch 1"] == "×1.56 and ×41.1"
     assert shown.figure.title.startswith("Batch 64: ×41.1 the throughput for ×1.56")
 
 
