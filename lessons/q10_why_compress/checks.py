@@ -28,9 +28,11 @@ def _step_only_reading(readers, weight_bytes, cache_bytes, flops, peak, bandwidt
 
 
 def _draw_step(rng):
-    """Few readers, or so many that multiplying takes longer than reading the weights, with a short cache or a long one."""
+    """Few readers, or so many that multiplying takes longer than reading the weights, or a number between, where the bits
+    decide; with a short cache or a long one.
+    """
     parameters, bandwidth, ridge = rng.randrange(1, 70) * 1e9, rng.randrange(300, 8000) * 1e9, rng.randrange(100, 400)
-    readers = rng.choice([rng.randrange(1, 20), rng.randrange(2 * ridge, 6 * ridge)])
+    readers = rng.choice([rng.randrange(1, 20), rng.randrange(20, ridge), rng.randrange(2 * ridge, 6 * ridge)])
     cache = rng.choice([0.0005, 0.05]) * parameters * rng.uniform(0.5, 2)
     return readers, parameters * rng.choice([0.5, 1, 2]), cache, 2 * parameters, ridge * bandwidth, bandwidth
 
@@ -56,11 +58,15 @@ def _grid_whole(weights, bits):
     return [round(weight / scale) for weight in weights]
 
 
-def _group(rng, size, bits):
-    """Numbers of one group, well off the middle between two points of its grid; the largest is now and then negative."""
-    top, scale = 2 ** (bits - 1) - 1, rng.uniform(0.01, 3)
+def _group(rng, size, bits, largest=None):
+    """Numbers of one group, well off the middle between two points of its grid; the largest is now and then negative.
+
+    largest: the size of the largest, drawn if None.
+    """
+    top = 2 ** (bits - 1) - 1
+    scale = largest / top if largest else rng.uniform(0.01, 3)
     numbers = [(rng.randrange(-top + 1, top) + rng.uniform(-0.4, 0.4)) * scale for _ in range(size - 1)]
-    numbers.append(rng.choice([-1, 1]) * top * scale)
+    numbers.append(rng.choice([-1, 1]) * (largest or top * scale))
     if rng.random() < 0.3:
         numbers = [-abs(number) for number in numbers]
     rng.shuffle(numbers)
@@ -154,14 +160,28 @@ def _quantize_scale_one(weights, bits, group):
     return {"integers": found["integers"], "scales": [scale or 1.0 for scale in found["scales"]]}
 
 
+def _quantize_scale_of_the_first(weights, bits, group):
+    """A weight that stands in two groups gets the scale of the first."""
+    scales = _quantize(weights, bits, group)["scales"]
+    first = [scales[weights.index(weight) // group] for weight in weights]
+    return {"integers": [round(w / s) if s else 0 for w, s in zip(weights, first, strict=True)], "scales": scales}
+
+
 def _quantize_drops_the_rest(weights, bits, group):
     return _quantize(weights[: len(weights) // group * group], bits, group)
 
 
 def _draw_quantize(rng):
-    """Two or three groups, one of zeros, one of negative numbers, and a last one that is shorter."""
-    bits, group = rng.choice([3, 4, 5, 8]), rng.randrange(3, 6)
-    parts = [_group(rng, group, bits), [-abs(number) for number in _group(rng, group, bits)], [0.0] * group]
+    """Five groups in any order, one of zeros, one of negative numbers, one with the scale of another and one whose largest
+    number is a smaller one of another, and a last one that is shorter.
+    """
+    bits, group = rng.choice([2, 3, 4, 5, 8]), rng.randrange(3, 8)
+    first = _group(rng, group, bits)
+    largest = max(first, key=abs)
+    smaller = max((number for number in first if abs(number) < abs(largest)), key=abs)
+    below = [number for number in _group(rng, group, bits, abs(smaller)) if abs(number) < abs(smaller)]
+    negative = [-abs(number) for number in _group(rng, group, bits)]
+    parts = [first, first[::-1], [*below, smaller], negative, [0.0] * group]
     rng.shuffle(parts)
     parts.append(_group(rng, rng.randrange(1, group), bits))
     return [number for part in parts for number in part], bits, group
@@ -224,7 +244,7 @@ def _widest_whole_bits(formats, parameters, readers, cache_bytes, bandwidth, goa
 
 def _draw_widest(rng):
     """Goals between two formats, two close to 4.5 bits, one exactly at a format (all numbers powers of two, so that no
-    way of writing it rounds), and one that the caches alone break, in any order; the narrowest format stands first, the
+    way of writing it rounds), one that the caches alone break, and one twice, in any order; the narrowest format stands first, the
     widest last.
     """
     rest = [8, 6, 4.5, 3]
@@ -232,7 +252,7 @@ def _draw_widest(rng):
     parameters, bandwidth = 2.0 ** rng.randrange(31, 36), 2.0 ** rng.randrange(39, 43)
     readers = 2 ** rng.randrange(3, 6)
     caches = parameters * rng.choice([1, 2])
-    wanted = [20, 2.4, 4.2, 4.7, rng.choice([7, 5]), rng.choice([3.5, 12]), rng.choice([16, 8, 4.5, 3]), -3]
+    wanted = [20, 20, 2.4, 4.4, 4.7, rng.choice([7, 5]), rng.choice([3.5, 12]), rng.choice([16, 8, 4.5, 3]), -3]
     rng.shuffle(wanted)
     goals = [(parameters * bits / 8 + caches) / bandwidth for bits in wanted]
     return [2, *rest, 16], parameters, readers, caches / readers, bandwidth, goals
@@ -261,8 +281,13 @@ def _rank_one_side(m, n):
     return m * n // (2 * m) - 1
 
 
+_ROUNDED_UP = [(98, 98), (392, 56), (294, 147), (1470, 294)]  # mn/(m + n) is whole, 1/(1/m + 1/n) in doubles is more
+
+
 def _draw_rank(rng):
     """Now and then two sides at which the thin pair has exactly as many numbers as the matrix."""
+    if rng.random() < 0.3:
+        return rng.choice(_ROUNDED_UP)
     if rng.random() < 0.4:
         side, k = rng.randrange(2, 60), rng.randrange(2, 9)
         return k * side * (k - 1), side * k  # mn/(m + n) = side·(k − 1), whole
@@ -298,9 +323,10 @@ def _break_even_zero(cost, price_per_hour, before, after):
 
 
 def _draw_break_even(rng):
-    """Two ways that are faster, one that is slower, one that is as fast, in any order."""
+    """Three ways that are faster, two of them alike, one little, one that is slower, one that is as fast, in any order."""
     before = rng.randrange(20, 2000)
-    after = [before, before * rng.uniform(0.1, 0.9), *(before * rng.uniform(1.1, 4) for _ in range(2))]
+    fast = before * rng.uniform(1.1, 4)
+    after = [before, before * rng.uniform(0.1, 0.9), before * rng.uniform(1.1, 1.2), fast, fast]
     rng.shuffle(after)
     return rng.randrange(50, 5000), rng.randrange(50, 900) / 100, before, after
 
@@ -406,10 +432,16 @@ CHECKS = [
             (64, 4.2e9, 0.5e9, 16e9, 989e12, 3.35e12),
             (1000, 4.2e9, 0.01e9, 16e9, 989e12, 3.35e12),
             (900, 8e9, 0.02e9, 24e9, 312e12, 2.04e12),
+            (150, 4.2e9, 0.1e9, 16e9, 989e12, 3.35e12),
+            (240, 15e9, 0.02e9, 16e9, 989e12, 3.35e12),
         ],
         generate=_draw_step,
         reference=_step_seconds,
-        wrong={"all added": _step_all_added, "one maximum": _step_one_maximum, "only reading": _step_only_reading},
+        wrong={
+            "all added": _step_all_added,
+            "one maximum": _step_one_maximum,
+            "only reading": _step_only_reading,
+        },
     ),
     Check(
         id="q10.turn-grid",
@@ -439,6 +471,7 @@ CHECKS = [
             ([2.0, -2.0, 0.4, 1.8], 2, 4),
             ([-1.0, -0.3, -0.62, 0.0, 0.0, 0.0, 0.8, -0.2], 4, 3),
             ([0.317, 2.54, -1.1, 0.77, -0.13], 8, 2),
+            ([0.5, -0.12, 0.2, 0.03, -0.1, 0.06, -0.9, 0.5, 0.9, 0.1, -0.2, 0.0, 0.3, 0.2, 0.5], 4, 7),
         ],
         generate=_draw_quantize,
         reference=_quantize,
@@ -452,6 +485,7 @@ CHECKS = [
             "no sizes": _quantize_no_sizes,
             "span": _quantize_span,
             "scale one": _quantize_scale_one,
+            "scale of the first": _quantize_scale_of_the_first,
             "rest dropped": _quantize_drops_the_rest,
         },
     ),
@@ -460,7 +494,7 @@ CHECKS = [
         points=3,
         signature="widest_formats(formats, parameters, readers, cache_bytes, bandwidth, goals)",
         public=[
-            ([4.5, 16, 3, 8], 8e9, 1, 0.5e9, 2e12, [10e-3, 5e-3, 3e-3, 1e-3]),
+            ([4.5, 16, 3, 8], 8e9, 1, 0.5e9, 2e12, [10e-3, 5e-3, 10e-3, 3e-3, 1e-3]),
             ([4.5, 16, 3, 8], 6e9, 16, 0.25e9, 3.35e12, [6e-3, 3e-3, 2.23e-3, 2.14e-3, 2e-3, 1.2e-3]),
             ([2, 3, 6, 16], 2.0**33, 8, 2.0**29, 2.0**41, [(3 * 2.0**30 + 2.0**32) / 2.0**41, 5e-3, 1e-3]),
             ([16, 2, 6], 30e9, 4, 2e9, 2e12, [40e-3, 18e-3, 9e-3, 7.6e-3]),
@@ -484,7 +518,7 @@ CHECKS = [
         id="q10.largest-saving-rank",
         points=2,
         signature="largest_saving_rank(m, n)",
-        public=[(256, 256), (1024, 256), (300, 5000), (1, 7), (20, 30)],
+        public=[(256, 256), (1024, 256), (300, 5000), (1, 7), (20, 30), (98, 98)],
         generate=_draw_rank,
         reference=_largest_saving_rank,
         same=EXACT,
@@ -499,7 +533,7 @@ CHECKS = [
         id="q10.break-even",
         points=3,
         signature="break_even_tokens(cost, price_per_hour, before, after)",
-        public=[(500, 2.5, 95.6, [180.8, 8.6]), (1200, 4.0, 900, [900, 1350, 700, 2000])],
+        public=[(500, 2.5, 95.6, [180.8, 8.6]), (1200, 4.0, 900, [900, 1350, 700, 2000, 1350, 1000])],
         generate=_draw_break_even,
         reference=_break_even,
         wrong={

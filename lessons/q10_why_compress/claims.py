@@ -5,11 +5,13 @@ from course_lib.teaching.cards.verdict import Verdict
 from course_lib.units.q10_why_compress import network, serving
 
 
-def _right(*bits) -> list[float]:
-    """Right answers in % of the digits network as it is, and with its weights in so many bits."""
+def _right(*bits, outlier=False) -> list[float]:
+    """Right answers in % of the digits network as it is, or with an outlier, and with its weights in so many bits."""
     import torch
 
     weights = network.trained(torch, 0)
+    if outlier:
+        weights = network.with_outlier(weights)
     others = [network.quantised(torch, weights, each, "tensor") for each in bits]
     return [network.accuracy(torch, each, 0) for each in (weights, *others)]
 
@@ -54,7 +56,9 @@ def s003_13() -> Verdict:
 
 def eight_bits() -> Verdict:
     before, after, coarse = _right(8, 3)
-    return Verdict("holds" if before - after > 0.5 else "fails", before=before, after=after, three=coarse)
+    _, outlier, fallen = _right(8, 4, outlier=True)
+    ruling = "holds" if before - after > 0.5 else "fails"
+    return Verdict(ruling, before=before, after=after, three=coarse, outlier=outlier, fallen=fallen)
 
 
 def ninety_percent() -> Verdict:
