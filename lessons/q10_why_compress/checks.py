@@ -325,8 +325,8 @@ def _break_even_zero(cost, price_per_hour, before, after):
 def _draw_break_even(rng):
     """Three ways that are faster, two of them alike, one little, one that is slower, one that is as fast, in any order."""
     before = rng.randrange(20, 2000)
-    fast = before * rng.uniform(1.1, 4)
-    after = [before, before * rng.uniform(0.1, 0.9), before * rng.uniform(1.1, 1.2), fast, fast]
+    fast = before * rng.uniform(1.2, 4)
+    after = [before, before * rng.uniform(0.1, 0.9), before * rng.uniform(1.2, 1.4), fast, fast]
     rng.shuffle(after)
     return rng.randrange(50, 5000), rng.randrange(50, 900) / 100, before, after
 
