@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from course_lib.accounting import models, units
-from course_lib.accounting.breakdown import Breakdown
+from course_lib.accounting.answers.breakdown import Breakdown
+from course_lib.accounting.answers.quantity import NOTHING, Quantity, symbol, total
 from course_lib.accounting.layers import tape
-from course_lib.accounting.quantity import NOTHING, Quantity, symbol, total
 from course_lib.accounting.units import FrozenDict
 
 _PRECISIONS = ("fp32", "bf16", "amp-bf16")

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from course_lib.accounting import catalogue, hardware, units
-from course_lib.accounting.explained import Explained
-from course_lib.accounting.quantity import Quantity, ceil, doublings, largest, of, smallest, symbol, total
+from course_lib.accounting.answers.explained import Explained
+from course_lib.accounting.answers.quantity import Quantity, ceil, doublings, largest, of, smallest, symbol, total
 
 _ASSUMPTIONS = (
     "Links are full duplex and no two messages share one.",

@@ -5,9 +5,9 @@ from math import sqrt
 
 from course_lib.accounting import flops as _flops
 from course_lib.accounting import hardware, models, units
-from course_lib.accounting.breakdown import Breakdown
-from course_lib.accounting.explained import Explained
-from course_lib.accounting.quantity import root, symbol
+from course_lib.accounting.answers.breakdown import Breakdown
+from course_lib.accounting.answers.explained import Explained
+from course_lib.accounting.answers.quantity import root, symbol
 
 # law -> (E, A, B, α, β) of L(N, D) = E + A/N^α + B/D^β, in nats per token
 _LAWS = {

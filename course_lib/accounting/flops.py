@@ -5,9 +5,9 @@ convolution. The rest (softmax, norms, activations, additions) stands in `.omitt
 """
 
 from course_lib.accounting import memory, models, units
-from course_lib.accounting.breakdown import Breakdown
+from course_lib.accounting.answers.breakdown import Breakdown
+from course_lib.accounting.answers.quantity import symbol
 from course_lib.accounting.layers.base import CORE, Block
-from course_lib.accounting.quantity import symbol
 
 _ASSUMES_TWO = "Two FLOP per multiply-add."
 _ASSUMES_NO_IMAGE_GRADIENT = "The image needs no gradient: what reads it has one product in the backward pass, not two."

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from course_lib.accounting import communication, economics, hardware, memory, models, precision, units
 from course_lib.accounting import flops as _flops
-from course_lib.accounting.explained import Explained
-from course_lib.accounting.quantity import largest, of, symbol, total
+from course_lib.accounting.answers.explained import Explained
+from course_lib.accounting.answers.quantity import largest, of, symbol, total
 
 _COMMUNICATION = "Communication between devices."
 _SPLITS = {  # how devices share a model -> what that assumes

@@ -5,9 +5,9 @@ from functools import cache
 
 from course_lib.accounting import models, precision, units
 from course_lib.accounting.activations import Peak, activations, training_peak
-from course_lib.accounting.breakdown import Breakdown
+from course_lib.accounting.answers.breakdown import Breakdown
+from course_lib.accounting.answers.quantity import Quantity, ceil, symbol
 from course_lib.accounting.layers.base import PROJECTIONS
-from course_lib.accounting.quantity import Quantity, ceil, symbol
 
 __all__ = [
     "Peak",

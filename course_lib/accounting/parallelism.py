@@ -13,10 +13,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from course_lib.accounting import communication, hardware, memory, models, units
-from course_lib.accounting.breakdown import Breakdown
+from course_lib.accounting.answers.breakdown import Breakdown
+from course_lib.accounting.answers.quantity import NOTHING, Quantity, ceil, of, symbol, total
 from course_lib.accounting.layers.base import added
+from course_lib.accounting.layers.stack import Stack
 from course_lib.accounting.models import Model
-from course_lib.accounting.quantity import NOTHING, Quantity, ceil, of, symbol, total
 
 _WIRE = 2  # bytes of a number on the wire: bf16
 
@@ -343,7 +344,7 @@ def _stages(model, plan, equal) -> list[int]:
     return sorted({*equal}) if len(model.kinds) == 1 else list(range(plan.pipeline))
 
 
-def _check(model, plan) -> models.Stack:
+def _check(model, plan) -> Stack:
     """The model, if the plan fits it."""
     model = models.resolve(model, decodes=True)
     if not isinstance(plan, Plan):

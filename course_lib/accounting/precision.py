@@ -20,8 +20,8 @@ import re
 from dataclasses import dataclass
 
 from course_lib.accounting import units
-from course_lib.accounting.explained import Explained
-from course_lib.accounting.quantity import Quantity, ceil, of, symbol
+from course_lib.accounting.answers.explained import Explained
+from course_lib.accounting.answers.quantity import Quantity, ceil, of, symbol
 
 # name -> (bits of one block, numbers in a block)
 _FORMATS = {

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from course_lib.accounting import flops as _flops
 from course_lib.accounting import hardware, precision, units
-from course_lib.accounting.breakdown import Breakdown
-from course_lib.accounting.explained import Explained
-from course_lib.accounting.quantity import ceil, largest, smallest, symbol
+from course_lib.accounting.answers.breakdown import Breakdown
+from course_lib.accounting.answers.explained import Explained
+from course_lib.accounting.answers.quantity import ceil, largest, smallest, symbol
 from course_lib.accounting.units import FrozenDict
 
 

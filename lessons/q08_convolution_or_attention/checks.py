@@ -23,7 +23,7 @@ def _draw_saving(rng):
 
 def _resnet(blocks, side):
     from course_lib.accounting import flops
-    from course_lib.accounting.convnet import resnet
+    from course_lib.accounting.models.convnet import resnet
 
     return int(flops.forward(resnet("drawn", list(blocks), "bottleneck"), image=side))
 

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from itertools import pairwise
 
-from course_lib.accounting import flops, models, operations, roofline
+from course_lib.accounting import flops, models, roofline
+from course_lib.accounting.models import operations
 from course_lib.teaching.cards.verdict import Verdict
 from course_lib.units.q08_convolution_or_attention.experiments import im2col
 

@@ -2,7 +2,8 @@
 
 from functools import cache
 
-from course_lib.accounting import flops, hardware, models, operations, roofline, units
+from course_lib.accounting import flops, hardware, models, roofline, units
+from course_lib.accounting.models import operations
 from course_lib.figures.plots import Axis, Figure, Label, Line, Points
 from course_lib.teaching.explore.controls import Choice, Whole
 from course_lib.teaching.explore.frame import View, build

@@ -2,7 +2,8 @@
 
 from fractions import Fraction
 
-from course_lib.accounting import inference, queueing
+from course_lib.accounting import inference
+from course_lib.accounting.queues import queueing
 from course_lib.units.q11_throughput_or_latency import serving
 
 

@@ -1,7 +1,8 @@
 """Claims on trial in Q12: each function decides one claim by computing it and returns the verdict with its numbers."""
 
 from course_lib import experiments
-from course_lib.accounting import hardware, launch, pipeline, roofline
+from course_lib.accounting import hardware, roofline
+from course_lib.accounting.queues import launch, pipeline
 from course_lib.teaching.cards.verdict import Verdict
 from course_lib.units.q12_eighty_percent_busy.needles import needles
 

@@ -1,6 +1,7 @@
 """The truth of each prediction card of Q12, computed when a learner reveals it."""
 
-from course_lib.accounting import hardware, launch, pipeline, roofline
+from course_lib.accounting import hardware, roofline
+from course_lib.accounting.queues import launch, pipeline
 from course_lib.units.q12_eighty_percent_busy.needles import needles
 
 ISSUE, GAP = 7e-6, 1e-6  # s

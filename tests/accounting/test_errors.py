@@ -11,13 +11,12 @@ from course_lib.accounting import (
     inference,
     memory,
     models,
-    operations,
     parallelism,
     precision,
     roofline,
     units,
 )
-from course_lib.accounting.models import Transformer
+from course_lib.accounting.models import Transformer, operations
 
 GPT2, H100 = models.load("gpt2"), hardware.load("h100-sxm")
 

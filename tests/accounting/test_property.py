@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.accounting import flops, hardware, models, precision, roofline, units
-from course_lib.accounting.breakdown import Breakdown
+from course_lib.accounting.answers.breakdown import Breakdown
 from course_lib.accounting.models import Transformer
 
 sizes = st.integers(1, 10**6)

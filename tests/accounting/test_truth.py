@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from course_lib.accounting import flops, memory, models
-from course_lib.accounting.convnet import ConvNet, Convolution, Linear, Pool, Residual, Stage
 from course_lib.accounting.layers.convolution import ImageLayer, in_a_row
+from course_lib.accounting.models.convnet import ConvNet, Convolution, Linear, Pool, Residual, Stage
 from course_lib.experiments.nets import image_nets
 
 torch = pytest.importorskip("torch")

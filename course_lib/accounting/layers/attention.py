@@ -1,10 +1,10 @@
 """Attention: multi-head, grouped, windowed, and from a latent."""
 
 from course_lib.accounting import units
+from course_lib.accounting.answers.quantity import Quantity, ceil, of, product, smallest, symbol, total
 from course_lib.accounting.layers import tape
 from course_lib.accounting.layers.base import Call, Inputs, Layer, matrix, product_call
 from course_lib.accounting.layers.norm import EACH as NORM
-from course_lib.accounting.quantity import Quantity, ceil, of, product, smallest, symbol, total
 
 
 def said_of_pairs(x: Inputs, window=None) -> tuple[str, ...]:

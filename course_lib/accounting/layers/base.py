@@ -3,8 +3,8 @@
 from collections import namedtuple
 
 from course_lib.accounting import units
+from course_lib.accounting.answers.quantity import Quantity, product, symbol, total
 from course_lib.accounting.layers import tape
-from course_lib.accounting.quantity import Quantity, product, symbol, total
 
 WIDTH = {"d": "model width"}
 
@@ -47,7 +47,7 @@ class Layer:
 
     >>> from course_lib.accounting import flops, models
     >>> from course_lib.accounting.layers import Block, Embedding, Head, Layer, Norm
-    >>> from course_lib.accounting.quantity import ceil
+    >>> from course_lib.accounting.answers.quantity import ceil
     >>> class Mixer(Layer):
     ...     sizes = {"d": "model width", "i": "inner width", "h": "heads", "s": "numbers of state a channel"}
     ...     def parameters(self, active=False):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import prod
 
 from course_lib.accounting import units
+from course_lib.accounting.answers.quantity import NOTHING, Quantity, formula, of, product
 from course_lib.accounting.layers.base import Call, Layer
 from course_lib.accounting.layers.mlp import ACTIVATIONS
-from course_lib.accounting.quantity import NOTHING, Quantity, formula, of, product
 
 # FLOP for each unit of `units` of a step
 EACH = ACTIVATIONS | {

@@ -1,8 +1,8 @@
 """What stands before and after the blocks: embeddings and heads."""
 
+from course_lib.accounting.answers.quantity import ceil, product, smallest, symbol
 from course_lib.accounting.layers import tape
 from course_lib.accounting.layers.base import WIDTH, Call, Layer, Plain, matrix, product_call
-from course_lib.accounting.quantity import ceil, product, smallest, symbol
 
 VOCABULARY = WIDTH | {"V": "vocabulary"}
 

@@ -1,9 +1,9 @@
 """MLPs: plain, gated, and mixtures of experts."""
 
 from course_lib.accounting import units
+from course_lib.accounting.answers.quantity import nearest, symbol
 from course_lib.accounting.layers import tape
 from course_lib.accounting.layers.base import Call, Layer, matrix, product_call
-from course_lib.accounting.quantity import nearest, symbol
 
 # FLOP per element; exp, tanh, erf and a division count as 1
 ACTIVATIONS = {

@@ -1,8 +1,8 @@
 """Norms over the model's width."""
 
+from course_lib.accounting.answers.quantity import product
 from course_lib.accounting.layers import tape
 from course_lib.accounting.layers.base import WIDTH, Call, Plain
-from course_lib.accounting.quantity import product
 
 # FLOP per element. LayerNorm: mean 1, variance 3, subtract and divide 2, gain and bias 2. RMSNorm: square, sum, ·1/rms,
 # ·gain

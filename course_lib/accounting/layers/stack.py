@@ -5,9 +5,9 @@ from collections.abc import Callable
 from functools import cached_property
 
 from course_lib.accounting import units
-from course_lib.accounting.breakdown import Breakdown
+from course_lib.accounting.answers.breakdown import Breakdown
+from course_lib.accounting.answers.quantity import LOW, Quantity, key, symbol, total
 from course_lib.accounting.layers.base import Inputs, Layer, UnsaidError, added
-from course_lib.accounting.quantity import LOW, Quantity, key, symbol, total
 
 _MANY = 8  # kinds of blocks whose sum is written out
 

@@ -1,7 +1,7 @@
 """State-space mixers: a state of fixed size in place of keys and values."""
 
+from course_lib.accounting.answers.quantity import ceil, symbol
 from course_lib.accounting.layers.base import Layer
-from course_lib.accounting.quantity import ceil, symbol
 
 
 class Mamba2(Layer):

@@ -7,7 +7,7 @@ backward of an op frees what the op saved, and turns the gradient of its output 
 
 from collections import namedtuple
 
-from course_lib.accounting.quantity import NOTHING, Quantity, product, symbol, total
+from course_lib.accounting.answers.quantity import NOTHING, Quantity, product, symbol, total
 
 # saved: part -> what is freed once the backward of the op has run. extra: what that backward needs on top, at most.
 # change: of the gradients of activations that are alive, from before to after. grads: gradients of weights it leaves.

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from course_lib.accounting import units
-from course_lib.accounting.convnet import Convolution, Linear, Pool, Residual, Stage
 from course_lib.accounting.models import ConvNet
+from course_lib.accounting.models.convnet import Convolution, Linear, Pool, Residual, Stage
 from course_lib.experiments.running.bench import torch_dtype
 
 

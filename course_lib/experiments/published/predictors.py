@@ -17,11 +17,11 @@ from course_lib.accounting import (
     inference,
     memory,
     models,
-    operations,
     parallelism,
     precision,
     roofline,
 )
+from course_lib.accounting.models import operations
 
 _others = cache(lambda: tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8")))
 

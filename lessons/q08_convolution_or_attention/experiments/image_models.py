@@ -5,7 +5,8 @@ peak of the best matrix product. Depthwise convolutions do few FLOPs with each n
 memory.
 """
 
-from course_lib.accounting import flops, hardware, models, operations
+from course_lib.accounting import flops, hardware, models
+from course_lib.accounting.models import operations
 from course_lib.experiments.nets import image_nets
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column

@@ -8,8 +8,17 @@ Every network reads a colour image of 64 × 64 pixels and differs in the kind of
 from collections.abc import Mapping
 from itertools import combinations
 
-from course_lib.accounting import flops, hardware, operations
-from course_lib.accounting.convnet import ConvNet, Linear, Pool, Residual, Stage, inverted_residual, normed_convolution
+from course_lib.accounting import flops, hardware
+from course_lib.accounting.models import operations
+from course_lib.accounting.models.convnet import (
+    ConvNet,
+    Linear,
+    Pool,
+    Residual,
+    Stage,
+    inverted_residual,
+    normed_convolution,
+)
 from course_lib.experiments.nets import image_nets
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column

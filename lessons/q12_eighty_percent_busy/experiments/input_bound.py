@@ -4,7 +4,8 @@ threads that fetch ahead by computing.
 
 from functools import partial
 
-from course_lib.accounting import hardware, pipeline
+from course_lib.accounting import hardware
+from course_lib.accounting.queues import pipeline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from course_lib.accounting import hardware, pipeline
+from course_lib.accounting import hardware
+from course_lib.accounting.queues import pipeline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column

@@ -5,7 +5,8 @@ Each has two readings: what the gauge of a core shows, and how many steps it mak
 
 from functools import partial
 
-from course_lib.accounting import hardware, pipeline
+from course_lib.accounting import hardware
+from course_lib.accounting.queues import pipeline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column

@@ -2,7 +2,8 @@
 
 import pytest
 
-from course_lib.accounting import flops, models, operations, roofline, units
+from course_lib.accounting import flops, models, roofline, units
+from course_lib.accounting.models import operations
 from course_lib.units.q08_convolution_or_attention import explorer as module
 from tests.explorers import STEP, calls_of
 

@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 
-from course_lib.accounting import queueing
+from course_lib.accounting.queues import queueing
 from course_lib.units.q11_throughput_or_latency import serving, speculative
 
 

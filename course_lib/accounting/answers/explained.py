@@ -7,8 +7,9 @@ ratios) that follow from each other.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from course_lib.accounting import quantity, tables, units
-from course_lib.accounting.quantity import Quantity
+from course_lib.accounting import units
+from course_lib.accounting.answers import quantity, tables
+from course_lib.accounting.answers.quantity import Quantity
 from course_lib.accounting.units import FrozenDict
 
 _UNITS = {  # of a figure, by its name; those of other names are bare numbers

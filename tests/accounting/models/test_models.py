@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.accounting import flops, models
-from course_lib.accounting.breakdown import Breakdown
-from course_lib.accounting.convnet import ConvNet, Convolution, Linear, Pool, Residual, Stage, resnet
+from course_lib.accounting.answers.breakdown import Breakdown
+from course_lib.accounting.models.convnet import ConvNet, Convolution, Linear, Pool, Residual, Stage, resnet
 
 GPT2, BERT, VIT, RESNET = (models.load(name) for name in ("gpt2", "bert-base", "vit-b16", "resnet-50"))
 

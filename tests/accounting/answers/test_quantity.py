@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from course_lib.accounting import quantity
-from course_lib.accounting.quantity import ceil, formula, largest, numbers, product, smallest, symbol, total
+from course_lib.accounting.answers import quantity
+from course_lib.accounting.answers.quantity import ceil, formula, largest, numbers, product, smallest, symbol, total
 
 
 def evaluate(text: str, values=None):

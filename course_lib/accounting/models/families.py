@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from course_lib.accounting import units
-from course_lib.accounting.convnet import ConvNet as ConvNet  # it belongs here, for who asks
-from course_lib.accounting.convnet import mobilenet_v2, resnet
+from course_lib.accounting.answers.quantity import symbol
 from course_lib.accounting.layers import (
     MLP,
     Attention,
@@ -28,7 +27,7 @@ from course_lib.accounting.layers import (
     Rotary,
 )
 from course_lib.accounting.layers.stack import Stack
-from course_lib.accounting.quantity import symbol
+from course_lib.accounting.models.convnet import mobilenet_v2, resnet
 
 
 @dataclass(frozen=True)
@@ -409,7 +408,7 @@ _KINDS = {
 def _catalogue() -> dict[str, dict]:
     from course_lib.accounting import catalogue
 
-    return catalogue.read("models.toml")
+    return catalogue.read("models/models.toml")
 
 
 def names() -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.accounting import pipeline
+from course_lib.accounting.queues import pipeline
 
 
 def last_piece(stages, pieces):

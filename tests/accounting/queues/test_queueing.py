@@ -5,7 +5,8 @@ import random
 
 import pytest
 
-from course_lib.accounting import inference, queueing
+from course_lib.accounting import inference
+from course_lib.accounting.queues import queueing
 
 
 def waited(rate, draw, customers=200_000, seed=3):

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from course_lib.accounting import quantity, tables, units
-from course_lib.accounting.quantity import Quantity
+from course_lib.accounting import units
+from course_lib.accounting.answers import quantity, tables
+from course_lib.accounting.answers.quantity import Quantity
 from course_lib.accounting.units import FrozenDict
 
 _BAR = 24  # characters of a full bar in a terminal

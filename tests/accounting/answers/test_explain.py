@@ -13,18 +13,17 @@ from course_lib.accounting import (
     flops,
     hardware,
     inference,
-    launch,
     memory,
     models,
     parallelism,
-    pipeline,
     precision,
     roofline,
 )
-from course_lib.accounting.breakdown import Breakdown
-from course_lib.accounting.explained import Explained
+from course_lib.accounting.answers.breakdown import Breakdown
+from course_lib.accounting.answers.explained import Explained
 from course_lib.accounting.hardware import multiprocessors
 from course_lib.accounting.layers import MLP, Attention, Block, Embedding, Head, Norm
+from course_lib.accounting.queues import launch, pipeline
 
 FUNCTIONS = {"ceil": math.ceil, "min": min, "max": max, "log2": math.log2, "sqrt": math.sqrt, "round": round}
 

@@ -7,8 +7,8 @@ holds the bound that two sums give for any kernels; here each of a row of equal 
 from dataclasses import dataclass
 
 from course_lib.accounting import units
-from course_lib.accounting.explained import Explained
-from course_lib.accounting.quantity import largest, symbol
+from course_lib.accounting.answers.explained import Explained
+from course_lib.accounting.answers.quantity import largest, symbol
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from course_lib.accounting import units
-from course_lib.accounting.explained import Explained
-from course_lib.accounting.quantity import largest, symbol, total
+from course_lib.accounting.answers.explained import Explained
+from course_lib.accounting.answers.quantity import largest, symbol, total
 
 
 @dataclass(frozen=True, repr=False)

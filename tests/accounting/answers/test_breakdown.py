@@ -7,8 +7,8 @@ import pickle
 import pytest
 
 from course_lib.accounting import flops, models
-from course_lib.accounting.breakdown import Breakdown
-from course_lib.accounting.quantity import of
+from course_lib.accounting.answers.breakdown import Breakdown
+from course_lib.accounting.answers.quantity import of
 
 
 @pytest.fixture

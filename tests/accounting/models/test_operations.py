@@ -7,7 +7,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_lib.accounting import flops, models, operations
+from course_lib.accounting import flops, models
+from course_lib.accounting.models import operations
 from course_lib.experiments.nets import image_nets
 from course_lib.experiments.running.bench import Bench
 
