@@ -13,12 +13,11 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, 
 
 from course_lib.accounting import flops, hardware, models, precision
 from course_lib.experiments import registry
-from course_lib.experiments.measurements import gemm_ladder
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running import experiment
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.result import Result
-from course_lib.units.q04_why_matmul.experiments import elementwise_vs_matmul, matmul_sweep
+from course_lib.units.q04_why_matmul.experiments import elementwise_vs_matmul, gemm_ladder, matmul_sweep
 from course_lib.units.q06_why_count_flops.experiments import mfu, train_step_waterfall
 from course_lib.units.q07_attention_is_quadratic.experiments import attention_scaling, softmax_variants
 from course_lib.units.q08_convolution_or_attention.experiments import (

@@ -19,15 +19,15 @@ from course_lib.experiments.measurements import (
     allocator_trace,
     cuda_graphs,
     fusion_chain,
-    launch_gaps,
     low_precision,
     training_ladder,
-    utilisation_gauges,
 )
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.profile import gauges, machine
 from course_lib.experiments.running import allocation, compiling, experiment, timing
 from course_lib.experiments.running.bench import Bench
+from course_lib.units.q11_throughput_or_latency.experiments import decode_sweep
+from course_lib.units.q12_eighty_percent_busy.experiments import launch_gaps, utilisation_gauges
 from tests.experiments.measurements.test_counts import CPU, instrumented
 
 NAMES = (
@@ -323,8 +323,6 @@ def test_blocks_are_compiled_once_for_all(bench):
 
 
 def test_decode_counts_the_weights_and_the_cache(bench):
-    from course_lib.experiments.measurements import decode_sweep
-
     found = named("decode_sweep")
     case = found["batch 8, 512 tokens"]
     model = tiny_gpt.describe(layers=6, d_model=512, heads=8, vocab=8192, context=2049)
@@ -339,8 +337,6 @@ def test_decode_counts_the_weights_and_the_cache(bench):
 
 
 def test_a_decode_step_takes_the_same_place_every_time(bench, kept_profile):
-    from course_lib.experiments.measurements import decode_sweep
-
     nets = decode_sweep._Nets(tiny_gpt.describe(layers=2, d_model=16, heads=2, vocab=32, context=9), "fp32")
     with torch.inference_mode():
         step = decode_sweep._case("x", nets, 3, 8, graph=False).build(bench)
