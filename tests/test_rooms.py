@@ -25,3 +25,8 @@ def test_near_names_are_told():
     assert len({bare(name) for name in ("record", "records", "recorder", "recording")}) == 1
     assert len({bare(name) for name in ("table", "tables")}) == 1
     assert len({bare(name) for name in ("profile", "progress", "process", "process_view")}) == 4
+
+
+def test_a_room_holds_a_dozen_modules_at_most():
+    rooms = {path.parent for path in ROOM.rglob("*.py")}
+    assert {room.name: found for room in rooms if (found := sum(1 for _ in room.glob("[!_]*.py"))) > 12} == {}
