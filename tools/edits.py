@@ -202,7 +202,8 @@ def _parse(text: str) -> ast.expr:
 
 def _to(node: ast.AST, text: str, reached: ast.AST | None = None) -> Edit:
     """The edit that writes other code in the place of a node."""
-    return Edit(f"{ast.unparse(node)} → {text}", _parse(text), reached)
+    changed = _parse(text)
+    return Edit(f"{ast.unparse(node)} → {ast.unparse(changed)}", changed, reached)
 
 
 _FAIL = _parse("[][0]")
@@ -217,7 +218,7 @@ def _constants(node: ast.AST, place: _Place) -> Iterator[Edit]:
     changes = [f"{text} + 1", f"{text} - 1"] if value is None or abs(value) < 1000 else []
     changes += [] if value == 0 else [f"1.1 * {text}"]
     for change in changes:
-        yield _to(node, f"({change})")
+        yield _to(node, change)
 
 
 def _comparisons(node: ast.AST, place: _Place) -> Iterator[Edit]:
