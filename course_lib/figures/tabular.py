@@ -9,11 +9,18 @@ from typing import Literal
 
 from course_lib.accounting import units
 
+WIDTH = 88
+"""Characters of a printed line that JupyterLab shows whole in a window of 1000 pixels; it breaks longer ones anywhere,
+inside a word too.
+"""
+DASH = "–"
+"""What stands for a value that is missing."""
+
 
 def quantity(value, unit: str = "") -> str:
     """A value with its unit; None is a dash, a ratio is "2.50×", text stays as it is."""
     if value is None:
-        return "–"
+        return DASH
     if isinstance(value, str):
         return value
     if unit == "×":
@@ -47,9 +54,15 @@ def text_table(headings: Sequence[str], rows: Iterable[Sequence[str]], words: bo
     return "\n".join(map(line, lines))
 
 
+def without_dashes(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows of a table without the columns in which every cell is a dash; all of it where no row is."""
+    kept = [i for i in range(len(headings)) if not rows or any(row[i] != DASH for row in rows)]
+    return [headings[i] for i in kept], [[row[i] for i in kept] for row in rows]
+
+
 def paragraph(text: str) -> str:
-    """A sentence wrapped to 100 columns, continued with a hanging indent."""
-    return textwrap.fill(text, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    """A sentence wrapped to WIDTH columns, continued with a hanging indent."""
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def html_table(
