@@ -133,8 +133,8 @@ def _any(rows, key: str) -> bool:
 
 def _machine(result: Result) -> str:
     p = result.provenance
-    case = "gpu" if p["on"] == "cuda" else "one-thread" if p["threads"] == 1 else "threads"
-    about = {key: p[key] for key in ("threads", "dtype", "torch", "date")}
+    case = "gpu" if p["on"] == "cuda" else "threads"
+    about = {key: p[key] for key in ("dtype", "torch", "date")} | {"threads": units.counted(p["threads"], "thread")}
     return say("machine" if p["dtype"] else "machine-without-dtype", case, name=result.device["name"], **about)
 
 

@@ -177,8 +177,9 @@ class Result:
 
     def _caption(self) -> list[str]:
         p = self.provenance
+        threads = units.counted(p["threads"], "thread")
         return [
-            say("machine", name=self.device["name"], **{key: p[key] for key in ("threads", "torch", "date")}),
+            say("machine", name=self.device["name"], threads=threads, torch=p["torch"], date=p["date"]),
             *p["notes"],
         ]
 
@@ -189,7 +190,8 @@ class Result:
         return html_table(*self._cells(), caption=self.question, notes=self._caption())
 
     def __repr__(self) -> str:
-        return f"<Result {self.name}: {len(self.rows)} rows on {self.device['name']}, {self.provenance['date']}>"
+        rows = units.counted(len(self.rows), "row")
+        return f"<Result {self.name}: {rows} on {self.device['name']}, {self.provenance['date']}>"
 
 
 # ---------------------------------------------------------------- JSON with a digest
