@@ -36,12 +36,11 @@ from tools.freshness import LIBRARY, changed, made_from
 from tools.lint import SECRET, lint
 from tools.outputs import HOW, images_without_words
 from tools.source import Page, SourceError, files, load_checks, notebook, read_page, to_bytes, units
+from tools.trials import tried
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL = Path(__file__).with_name("watched_kernel.py")
 SECONDS_PER_CELL = 300
-DRAWN = 4
-"""Inputs of each group of a check that are drawn, beside those that its author chose."""
 MAP = "{{units}}"
 """In the text of a lesson: the table of all units by part, open ones with a link, planned ones without."""
 TRACKS = "{{tracks}}"
@@ -276,8 +275,9 @@ def derived(root: Path, chosen: Sequence[str] = ()) -> dict[Path, bytes]:
             page = read_page(folder / "exercises.md", root)
             solutions[unit] = to_bytes(with_canaries(notebook(page, _course(page, taken.exercises))))
         if checks := load_checks(folder, root):
+            shown = tried(folder, checks, root)
             made[Path("exercises", unit, "checks.json")] = _json(
-                {check.id: public_cases(check, DRAWN) for check in checks}
+                {check.id: public_cases(check, shown[check.id].drawn) for check in checks}
             )
     if (root / "README.md").exists():
         made[Path("README.md")] = readme(root).encode()

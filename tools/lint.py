@@ -11,7 +11,7 @@ from pathlib import Path
 from course_lib.teaching.cards.card_texts import Card, CardError, names, parse_card
 from course_lib.teaching.cards.verdict import RULINGS
 from course_lib.teaching.checks.check import Check
-from tools import limits, mutants, prose, terms, turns
+from tools import edits, limits, prose, terms, turns
 from tools.core_path import calls, stated
 from tools.source import (
     EMPTY,
@@ -512,6 +512,6 @@ def _check_faults(path: Path, own: list[Check], root: Path) -> Faults:
             code = getattr(function, "__code__", None)
             if code is None or Path(code.co_filename) != path:
                 yield line, f"check {check.id!r}: write {who} in checks.py, where the leak test finds it"
-        if check.unit is None and not mutants.source_of(check.reference):
+        if check.unit is None and not edits.source_of(check.reference):
             yield line, f"check {check.id!r}: write the reference as `def` at the top of checks.py, for its mutants"
-        yield from ((line, fault) for fault in found[check.id])
+        yield from ((line, fault) for fault in found[check.id].faults)

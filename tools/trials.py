@@ -1,4 +1,5 @@
-"""What every check is tried with: drawn inputs, mutants of its reference, a right answer in float32.
+"""What every check is tried with: drawn inputs, mutants of its reference, a right answer in float32; and the drawn
+inputs that the build gives to `check()`, because they notice most.
 
 The trials of a unit are kept, by the hash of all that decides them, in `.trials/`, which git ignores: a unit that did
 not change costs nothing.
@@ -10,6 +11,7 @@ import platform
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
@@ -24,28 +26,45 @@ LIBRARY = Path(__file__).parent.parent / "course_lib"
 CHECKS = "course_lib.teaching.checks"
 
 
-def tried(folder: Path, checks: Sequence[Check], root: Path) -> dict[str, list[str]]:
-    """Check id -> what is wrong with it, in sentences; from the trials that are kept, where nothing changed."""
+@dataclass(frozen=True)
+class Tried:
+    """What is wrong with a check, in sentences, and the drawn inputs, each with its group, that learners get."""
+
+    faults: list[str]
+    drawn: list[tuple[str, dict]]
+
+
+def tried(folder: Path, checks: Sequence[Check], root: Path) -> dict[str, Tried]:
+    """Check id -> what its trials showed; from those that are kept, where nothing changed."""
     kept, digest = root / KEPT / f"{folder.name}.json", _digest(folder)
-    with suppress(OSError, ValueError, LookupError):  # what cannot be read is tried again
+    with suppress(OSError, ValueError, LookupError, TypeError):  # what cannot be read is tried again
         if (before := json.loads(kept.read_text(encoding="utf-8")))["digest"] == digest:
-            return before["faults"]
-    found = {check.id: [*faults(check), *dress.faults(check), *_survivors(check, folder)] for check in checks}
-    atomic.replace(kept, json.dumps({"digest": digest, "faults": found}))  # another process may read it now
+            return {
+                name: Tried(faults, [(*pair,) for pair in drawn]) for name, (faults, drawn) in before["checks"].items()
+            }
+    found = {check.id: _tried(check, folder) for check in checks}
+    record = {"digest": digest, "checks": {name: (each.faults, each.drawn) for name, each in found.items()}}
+    atomic.replace(kept, json.dumps(record))  # another process may read it now
     return found
 
 
-def _survivors(check: Check, folder: Path) -> list[str]:
+def _tried(check: Check, folder: Path) -> Tried:
+    said = [*faults(check), *dress.faults(check)]
+    try:
+        trial = mutants.tried(check)
+    except ValueError as error:
+        return Tried([*said, str(error)], [])
+    return Tried([*said, *_survivors(check, folder, trial.survivors)], trial.drawn)
+
+
+def _survivors(check: Check, folder: Path, survivors: Sequence[mutants.Survivor]) -> list[str]:
     """Mutants that survive and are not in the unit's list with a reason, and those in it that no longer do."""
     reasons: Mapping = {}
     with suppress(OSError, tomllib.TOMLDecodeError):  # a list that cannot be read is reported where it stands
         listed = tomllib.loads((folder / MUTANTS).read_text(encoding="utf-8"))
         own = listed.get(check.id.partition(".")[2])
         reasons = own if isinstance(own, dict) else {}
-    try:
-        found = {survivor.name: survivor for survivor in mutants.survivors(check)}
-    except ValueError as error:
-        return [str(error)]
+    found = {survivor.name: survivor for survivor in survivors}
     said = [
         f"check {check.id!r}: no {'drawn' if found[name].public else 'public'} input notices this slip: {name}"
         for name in found.keys() - reasons.keys()

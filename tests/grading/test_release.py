@@ -61,6 +61,7 @@ def test_no_line_of_a_solution_is_in_the_released_exercises(released):
         assert [line for line in own if line in sources] == []
 
 
+@pytest.mark.slow
 def test_the_zip_holds_the_wheel_and_all_notebooks(released):
     with zipfile.ZipFile(released[".zip"]) as archive:
         names = {name.partition("/")[2] for name in archive.namelist()}

@@ -280,10 +280,10 @@ BAD = {
     "message of no letters": ("checks.toml", '"You squared it."', '" "', 0, "must be a sentence"),
     "slip that no public input notices": (
         "checks.py",
-        "public=[(3,), (5.5,)]",
-        "public=[(3,)]",
+        "return 2 * x",
+        "return 2 * x if x < 10**6 else 3 * x",
         None,
-        "no public input notices this slip: x frozen at 3",
+        "no public input notices this slip: _twice: x < 10 ** 6 → x < 1.1 * 10 ** 6",
     ),
     "wrong answer never seen": ("checks.py", "public=[(3,), (5.5,)]", "public=[(2,)]", None, "no public input tells"),
 }

@@ -16,10 +16,11 @@ from tools.build import ROOT
 PRINT_CASES = """
 import json
 from course_lib.teaching.checks import check_form
-from tools.build import DRAWN, ROOT
+from tools import mutants
+from tools.build import ROOT
 from tools.source import load_checks, units
 checks = [check for folder in units(ROOT) for check in load_checks(folder, ROOT)]
-built = [check_form.public_cases(check, DRAWN) for check in checks]
+built = [check_form.public_cases(check, mutants.tried(check).drawn) for check in checks]
 check_form.rounded = lambda value: value
 print(json.dumps([built, [check_form.public_cases(check) for check in checks]]))
 """
@@ -118,7 +119,7 @@ def test_drawn_inputs_lie_where_all_processors_round_alike():
     assert not check_form.steady({"a": [1, edge]})
     assert check_form.steady({"a": [1, 1 / 3, 0.5, "x", None, True]})
     check = a_check(generate=lambda rng: (rng.choice([edge, 1.5]), 1.0))
-    drawn = [case["expected"] for case in check_form.public_cases(check, 8)["cases"] if "drawn" in case]
-    assert drawn == [1.5] * 8
+    drawn = check_form.steady_draws(check, 8)
+    assert drawn == {"": [{"args": [1.5, 1.0]}]}
     with pytest.raises(ValueError, match="none has answers that all processors round alike"):
-        check_form.public_cases(a_check(generate=lambda rng: (edge, 1.0)), 1)
+        check_form.steady_draws(a_check(generate=lambda rng: (edge, 1.0)), 1)

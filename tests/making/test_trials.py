@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -65,30 +66,36 @@ def draw_pages(rng):
     return rng.randrange(1, 999), rng.choice([8, 16]), rng.randrange(4)
 
 
+@pytest.fixture
+def none_drawn(monkeypatch):
+    """No drawn input is given to learners: what the chosen ones do not notice survives."""
+    monkeypatch.setattr(mutants, "FEWEST", 0)
+    monkeypatch.setattr(mutants, "MOST", 0)
+
+
 def names(check):
-    return [survivor.name for survivor in mutants.survivors(check)]
+    return [survivor.name for survivor in mutants.tried(check).survivors]
 
 
-def test_an_argument_that_public_inputs_never_vary_is_found(reference):
+def test_an_argument_that_public_inputs_never_vary_is_found(reference, none_drawn):
     check = a_check(reference, "pages(tokens, page, spare)", [(5, 16, 1), (37, 16, 3), (32, 16, 2)], draw_pages)
-    assert names(check) == ["page frozen at 16"]
+    assert "page frozen at 16" in names(check)
     check = a_check(reference, "pages(tokens, page, spare)", [(5, 16, 1), (37, 16, 3), (32, 8, 0)], draw_pages)
-    assert names(check) == []
+    assert not [name for name in names(check) if "frozen" in name]
 
 
-def test_a_whole_quotient_tells_ceil_from_the_next_number(reference):
+def test_a_whole_quotient_tells_ceil_from_the_next_number(reference, none_drawn):
     def never_whole(rng):
         return 16 * rng.randrange(1, 99) + rng.randrange(1, 16), 16, rng.randrange(4)
 
-    public = [(5, 16, 1), (37, 8, 3), (40, 16, 0), (32, 16, 2)]
-    (survivor,) = mutants.survivors(a_check(reference, "pages(tokens, page, spare)", public[:3], draw_pages))
-    assert survivor.name == "pages: ceil(tokens / page) → int(tokens / page) + 1"
-    assert not survivor.public
-    assert survivor.hidden > 0
-    found = mutants.survivors(a_check(reference, "pages(tokens, page, spare)", public, never_whole))
-    assert ("pages: ceil(tokens / page) → int(tokens / page) + 1", True, 0) in [
-        (each.name, each.public, each.hidden) for each in found
-    ]
+    name, public = (
+        "pages: ceil(tokens / page) → int(tokens / page) + 1",
+        [(5, 16, 1), (37, 8, 3), (40, 16, 0), (32, 16, 2)],
+    )
+    found = mutants.tried(a_check(reference, "pages(tokens, page, spare)", public[:3], draw_pages)).survivors
+    assert mutants.Survivor(name, public=False, hidden=True) in found
+    found = mutants.tried(a_check(reference, "pages(tokens, page, spare)", public, never_whole)).survivors
+    assert mutants.Survivor(name, public=True, hidden=False) in found
 
 
 def test_a_symmetric_reference_may_have_its_arguments_swapped(reference):
@@ -99,27 +106,28 @@ def test_code_that_the_reference_never_reaches_is_not_tried(reference):
     assert names(a_check(reference, "never(n)", [(3,), (5,)], lambda rng: (rng.randrange(2, 9),))) == []
 
 
-def test_one_element_hides_the_smallest_and_the_largest(reference):
+def test_one_element_hides_the_smallest_and_the_largest(reference, none_drawn):
     check = a_check(reference, "largest(values)", [([3],)], lambda rng: ([rng.random(), rng.random()],))
     assert "largest: max(values) → min(values)" in names(check)
 
 
-def test_a_part_of_a_list_is_not_the_list(reference):
+def test_a_part_of_a_list_is_not_the_list(reference, none_drawn):
     """Public lists of three without a repeated value: answers that stop there, or count each value once, pass."""
 
     def draw(rng):
         return (rng.choices(range(1, 9), k=5),)
 
     check = a_check(reference, "total(values)", [([3, 1, 2],), ([5, 4],)], draw)
-    assert names(check) == ["values: the first three only", "values: each value once"]
-    assert names(a_check(reference, "total(values)", [([3, 1, 2, 2],), ([5, 4],)], draw)) == []
+    short = {"values: the first three only", "values: each value once"}
+    assert short < {*names(check)}
+    assert short.isdisjoint(names(a_check(reference, "total(values)", [([3, 1, 2, 2],), ([5, 4],)], draw)))
 
 
 def test_a_mutant_that_never_ends_is_noticed(reference, monkeypatch):
     monkeypatch.setattr(mutants, "SECONDS", 0.05)
     check = a_check(reference, "waits(n)", [(3,), (7,)], lambda rng: (rng.randrange(2, 9),))
     found = {mutant.name: mutant.run for mutant in mutants.mutants(check)}
-    assert not mutants._agrees(check, found["waits: n - 1 → n"], {"args": [3]}, 1)
+    assert mutants._Inputs(check, [{"args": [3]}]).notice(found["waits: n - 1 → n"])
 
 
 def softmax(scores, values):
@@ -145,6 +153,42 @@ def test_a_tolerance_that_refuses_float32(same, refused):
     assert bool(dress.faults(check)) == refused
 
 
+def whole_quotient(peak, bandwidth):
+    return math.ceil(3 * peak / bandwidth)
+
+
+def in_fractions(peak, bandwidth):
+    return math.ceil(3 * Fraction(peak) / Fraction(bandwidth))
+
+
+def product(one, other):
+    return one * other // 2
+
+
+@pytest.mark.parametrize(
+    ("reference", "given", "refused"),
+    [
+        (whole_quotient, (1.3e12, 0.1e12), "float32"),  # where 39 is a little more
+        (whole_quotient, (2.0**43, 2.0**39), None),
+        (in_fractions, (1.3e12, 0.1e12), None),
+        (product, (2**40, 2**30), "whole numbers of numpy"),
+        (product, (2**30, 2**30), None),
+    ],
+)
+def test_what_is_counted_is_right_in_float32_and_in_whole_numbers_of_numpy(reference, given, refused):
+    check = Check(
+        id="q99.count",
+        points=1,
+        signature=f"{reference.__name__}(one, other)" if reference is product else "count(peak, bandwidth)",
+        public=[given],
+        generate=lambda rng: given,
+        reference=reference,
+        same=EXACT,
+    )
+    found = dress.faults(check)
+    assert [refused in fault for fault in found] == [True] if refused else found == []
+
+
 def test_single_precision_rounds_every_step():
     small, one = dress.Single(2**-24), dress.Single(1.0)
     assert one + small == 1
@@ -158,10 +202,13 @@ def test_trials_are_kept_until_the_unit_changes(toy, monkeypatch):
 
     checks, done = load_checks(toy.unit, toy.root), []
     monkeypatch.setattr(trials, "faults", lambda check: done.append(check.id) or [])
-    assert trials.tried(toy.unit, checks, toy.root) == trials.tried(toy.unit, checks, toy.root) == {"q99.twice": []}
+    first = trials.tried(toy.unit, checks, toy.root)
+    assert first["q99.twice"].faults == []
+    assert len(first["q99.twice"].drawn) == mutants.FEWEST
+    assert trials.tried(toy.unit, checks, toy.root) == first
     assert done == ["q99.twice"]
     (toy.root / trials.KEPT / "q99_toy.json").write_text("{")
-    assert trials.tried(toy.unit, checks, toy.root) == {"q99.twice": []}
+    assert trials.tried(toy.unit, checks, toy.root) == first
     assert done == ["q99.twice"] * 2
     toy.edit("checks.py", "return x * x", "return x * x * x")
     trials.tried(toy.unit, checks, toy.root)

@@ -140,18 +140,17 @@ class Check:
         return _encode_arguments(self.generate(rng, group) if self.groups else self.generate(rng), self.id)
 
 
-def public_cases(check: Check, drawn: int = 0) -> dict:
+def public_cases(check: Check, drawn: Sequence[tuple[str, dict]] = ()) -> dict:
     """`check` as data for `checks.json`: no code, but what the reference and each wrong answer give in public, to
     `DIGITS` digits, so that every processor writes the same file.
 
-    drawn   inputs of each group that are drawn as hidden ones are, the same at every build, beside those that the
-            author chose: so that what `check()` calls right is what the grade will call right.
+    drawn   encoded inputs, each with its group, that were drawn as hidden ones are (`steady_draws`), beside those that
+            the author chose: so that what `check()` calls right is what the grade will call right.
 
     Raises `ValueError` naming the check if one of them fails or returns what JSON cannot hold.
     """
-    rng, chosen = random.Random(check.id), check.inputs()
-    groups = check.group_points() if check.unit is None else ()
-    inputs = [*chosen, *((group, _steady_draw(check, rng, group)) for group in groups for _ in range(drawn))]
+    chosen = check.inputs()
+    inputs = [*chosen, *drawn]
     data = {
         "points": check.points,
         "signature": check.signature,
@@ -182,13 +181,32 @@ def public_cases(check: Check, drawn: int = 0) -> dict:
     return data
 
 
-def _steady_draw(check: Check, rng: random.Random, group: str) -> dict:
-    """A drawn input to which neither the right answer nor a known wrong one lies where processors round apart."""
-    for _ in range(TRIES):
+def steady_draws(check: Check, count: int) -> dict[str, list[dict]]:
+    """Group -> `count` drawn inputs, the same at every build; a quantity has none. Fewer only where `generate` draws
+    few that differ.
+
+    Raises `ValueError` naming the check where no input is steady: of those that are, neither the right answer nor a
+    known wrong one lies where processors round apart.
+    """
+    rng = random.Random(check.id)
+    return {group: _steady_draws(check, rng, group, count) for group in check.group_points() if check.unit is None}
+
+
+def _steady_draws(check: Check, rng: random.Random, group: str, count: int) -> list[dict]:
+    found: dict[str, dict] = {}
+    tries = 0
+    while len(found) < count and tries < TRIES:
         case = check.draw(rng, group)
-        if steady([expected(check, case), *(_wrong_output(check, name, case) for name in check.wrong)]):
-            return case
-    raise ValueError(f"check {check.id!r}: of {TRIES} drawn inputs, none has answers that all processors round alike")
+        text = json.dumps(case)
+        if text not in found and steady([expected(check, case), *(_wrong_output(check, n, case) for n in check.wrong)]):
+            found[text], tries = case, 0
+        else:
+            tries += 1
+    if not found and count:
+        raise ValueError(
+            f"check {check.id!r}: of {TRIES} drawn inputs, none has answers that all processors round alike"
+        )
+    return [*found.values()]
 
 
 def steady(value) -> bool:

@@ -188,17 +188,23 @@ def test_replies_that_do_not_belong_to_the_calls():
         score(AREA, calls, [Reply("late")] * 4)
 
 
-@pytest.fixture
-def built(tmp_path, monkeypatch):
-    """The data of `check()`, made of the sources as they are now."""
+@pytest.fixture(scope="module")
+def data_of_checks(tmp_path_factory):
+    """A course whose data of `check()` is made of the sources as they are now."""
+    home = tmp_path_factory.mktemp("course")
     for folder in FOLDERS:
-        lesson, data = tmp_path / "lessons" / folder.name, tmp_path / "exercises" / folder.name
+        lesson, data = home / "lessons" / folder.name, home / "exercises" / folder.name
         lesson.mkdir(parents=True)
         (lesson / "lesson.md").touch()
         data.mkdir(parents=True)
         cases = {each.id: public_cases(each) for each in load_checks(folder, ROOT)}
         (data / "checks.json").write_text(json.dumps(cases))
-    monkeypatch.setattr(package_data, "home", lambda: tmp_path)
+    return home
+
+
+@pytest.fixture
+def built(data_of_checks, tmp_path, monkeypatch):
+    monkeypatch.setattr(package_data, "home", lambda: data_of_checks)
     monkeypatch.setenv("COURSE_HOME", str(tmp_path))
 
 

@@ -7,15 +7,21 @@ import sys
 import pytest
 
 from course_lib.teaching.checks.check import check, public_cases
+from course_lib.teaching.checks.check_form import steady_draws
 from tests.teaching.checks.test_groups_and_quantities import bandwidth, share
 from tests.teaching.checks.toy_checks import CHECKS
 
 INTENSITY = CHECKS[0]
 
 
+def built(one, count):
+    drawn = [(group, case) for group, cases in steady_draws(one, count).items() for case in cases]
+    return public_cases(one, drawn)
+
+
 def test_they_are_drawn_as_hidden_ones_are_and_are_the_same_at_every_build():
-    data = public_cases(INTENSITY, drawn=3)
-    assert data == public_cases(INTENSITY, drawn=3)
+    data = built(INTENSITY, 3)
+    assert data == built(INTENSITY, 3)
     chosen, drawn = data["cases"][: len(INTENSITY.public)], data["cases"][len(INTENSITY.public) :]
     assert not any("drawn" in case for case in chosen)
     assert [case["drawn"] for case in drawn] == [True] * 3
@@ -26,14 +32,14 @@ def test_they_are_drawn_as_hidden_ones_are_and_are_the_same_at_every_build():
 
 
 def test_each_group_has_its_own_and_a_quantity_has_none():
-    groups = [case["group"] for case in public_cases(share(), drawn=2)["cases"]]
+    groups = [case["group"] for case in built(share(), 2)["cases"]]
     assert groups[3:] == ["one card", "one card", "several cards", "several cards"]
-    assert public_cases(bandwidth(), drawn=4) == public_cases(bandwidth())
+    assert built(bandwidth(), 4) == public_cases(bandwidth())
 
 
 @pytest.fixture
 def drawn(unit):
-    unit.write({INTENSITY.id: public_cases(INTENSITY, drawn=4), share().id: public_cases(share(), drawn=4)})
+    unit.write({INTENSITY.id: built(INTENSITY, 4), share().id: built(share(), 4)})
     return unit
 
 
