@@ -66,7 +66,8 @@ def view(dtype: str, exponent: int, typical: float, spread: float) -> View:
     edges = {"first": limits.min_subnormal, "normal": limits.min_normal, "last": limits.max}
     places = {name: max(LOW, min(HIGH, math.log2(edge))) for name, edge in edges.items()}
     sizes = NormalDist(math.log2(typical) + exponent, spread)
-    across = [LOW + (HIGH - LOW) * step / 100 for step in range(101)]
+    bell = [sizes.mean + spread * step / 10 for step in range(-45, 46)]
+    across = [LOW, *(x for x in bell if LOW < x < HIGH), HIGH]
     top = 100 * sizes.pdf(sizes.mean)
     good = found.zero < FEW[0] and found.over < FEW[1]
     worst = "good" if good else "zero" if found.zero >= FEW[0] else "over"
