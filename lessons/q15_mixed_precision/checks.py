@@ -4,7 +4,7 @@ the reference, and the wrong answers that people give.
 
 from math import copysign, floor, frexp, log2, sqrt, trunc
 
-from course_lib.teaching.checks.check import EXACT, Check
+from course_lib.teaching.checks.check import EXACT, Check, Close
 
 # ---- q15.rounded ---------------------------------------------------------------------------------
 
@@ -403,6 +403,12 @@ CHECKS = [
             ([0.5, 100.0, 0.5, 0.5, 0.5, 0.5, 0.5], 1024.0, 2),
             ([15.9921875, 15.9921875, 3.0, 3.0, 3.0, 50.0, 50.0, 3.0, 3.0, 3.0], 4096.0, 3),
             ([1e9, 1e9, 1e9, 0.1], 65536.0, 2),
+            ([1e9, 1e9, 1e9, 0.1], 2.0, 3),  # below 1
+            (
+                [4094.5, 4094.0, 4094.5, 4094.0],
+                16.0,
+                2,
+            ),  # 65,512: too large by the text, though fp16 rounds it to 65,504
         ],
         generate=_draw_scaler,
         reference=_scaler,
@@ -429,6 +435,7 @@ CHECKS = [
         ],
         generate=_draw_clipped,
         reference=_clipped,
+        same=Close(rel=1e-5),  # torch.nn.utils.clip_grad_norm_ adds 1e-6 to the norm
         wrong={
             "as given": _clipped_with(lambda gradients, scaled: _norm(scaled), least_one=False),
             "order left": _clipped_with(lambda gradients, scaled: _norm(scaled)),

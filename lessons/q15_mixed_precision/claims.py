@@ -107,7 +107,7 @@ def _bf16(value: float) -> float:
 
 def s003_75() -> Verdict:
     """A weight of 1 that gets small updates, and one that gets large ones, without a master copy."""
-    alone = {update: _added(update, times, _bf16) for update, times in ((0.001, 500), (0.01, 50))}
+    alone = {"small": _added(0.001, 500, _bf16), "large": _added(0.01, 50, _bf16)}
     master = _added(0.001, 500, lambda value: precision.rounded(value, "fp32"))
     total, lost = 1.0, 0.0
     for _ in range(500):
