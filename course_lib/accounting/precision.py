@@ -209,6 +209,61 @@ def rounded(value, dtype) -> float:
     return math.copysign(size, number)
 
 
+def neighbours(value, dtype) -> tuple[float, float]:
+    """The next numbers of a floating format below and above `value`, which need not be one of them itself.
+
+    bf16 around 1: (1 − 2⁻⁸, 1 + 2⁻⁷), because the numbers below a power of two lie twice as close as those above.
+    Around 0: minus and plus the smallest subnormal. Where the format ends there is none: −inf or inf, also in a format
+    without infinities. ValueError for what is no finite number.
+    """
+    name = normalise(dtype)
+    _floating(name)
+    number = rounded(value, "fp64")  # refuses what is no number
+    if not math.isfinite(number):
+        raise ValueError(f"value={value!r} must be finite: nothing lies beside an infinity, nor beside NaN.")
+    size = abs(number)
+    inner, outer = _towards_zero(size, name), _away_from_zero(size, name)
+    return (inner, outer) if number >= 0 else (-outer, -inner)
+
+
+def stochastic(value, dtype, u) -> float:
+    """`value` in a floating format by stochastic rounding: up to the neighbour above with the probability of its place
+    between the two neighbours, so that the mean over many draws is `value`.
+
+    u: a number from 0 to 1, 1 excluded, drawn for this rounding (`random.random()`). What the format holds stays, and
+    what lies beyond its range becomes what `rounded` makes of it. (Gupta et al. 2015, "Deep Learning with Limited
+    Numerical Precision", arXiv 1502.02551, for fixed-point numbers.)
+    """
+    if isinstance(u, (bool, str)) or not 0 <= u < 1:
+        raise ValueError(f"u={u!r} must be a number drawn from 0 to 1, with 1 excluded.")
+    nearest = rounded(value, dtype)
+    if nearest == value or math.isnan(nearest) or abs(value) > _largest(normalise(dtype)):
+        return nearest
+    below, above = neighbours(value, dtype)
+    return above if u < (float(value) - below) / (above - below) else below
+
+
+def _towards_zero(size: float, name: str) -> float:
+    """The next number nearer to zero than `size`, which is not negative; beyond zero for 0."""
+    fraction, smallest, *_ = _FLOATS[name]
+    if size == 0:
+        return -(2.0 ** (smallest - fraction))
+    if size > _largest(name):
+        return _largest(name)
+    mantissa, exponent = math.frexp(size)
+    place = max(exponent - (2 if mantissa == 0.5 else 1), smallest) - fraction  # below a power of two: half as far
+    return math.ldexp(math.ceil(math.ldexp(size, -place)) - 1, place)
+
+
+def _away_from_zero(size: float, name: str) -> float:
+    """The next number farther from zero than `size`, which is not negative; inf where there is none."""
+    fraction, smallest, *_ = _FLOATS[name]
+    if size >= _largest(name):
+        return math.inf
+    place = (max(math.frexp(size)[1] - 1, smallest) if size else smallest) - fraction
+    return math.ldexp(math.floor(math.ldexp(size, -place)) + 1, place)
+
+
 def _floating(name: str) -> tuple[int, int, int, int, bool]:
     if name not in _FLOATS and not name.removeprefix("int").isdigit():
         raise ValueError(f"dtype={name!r} says how numbers are stored; range and rounding are those of their scales.")

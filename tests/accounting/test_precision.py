@@ -3,7 +3,9 @@
 import ctypes
 import math
 import struct
+from bisect import bisect_left, bisect_right
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 import torch
@@ -271,3 +273,81 @@ def test_quantized_of_zeros_is_zeros():
     found = quantized([0, 0, -2.0, 1.0], 4, 2)
     assert (found.scales, found.integers) == ((0.0, 2 / 7), (0, 0, -7, 4))
     assert found.values[:2] == (0.0, 0.0)
+
+
+# ---------------------------------------------------------------- neighbours
+
+CODES = {"fp8-e4m3": torch.uint8, "fp8-e5m2": torch.uint8, "fp16": torch.int16, "bf16": torch.int16}
+
+
+def every_number(dtype: str) -> list[float]:
+    """All finite numbers of a format, from torch's reading of every code."""
+    codes = torch.arange(2 ** (8 if CODES[dtype] is torch.uint8 else 16), dtype=torch.int64)
+    found = codes.to(CODES[dtype]).view(TORCH[dtype]).to(torch.float64)
+    return sorted(set(found[found.isfinite()].tolist()))
+
+
+@pytest.mark.parametrize("dtype", CODES)
+def test_neighbours_are_those_among_all_numbers_of_a_format(dtype):
+    numbers = every_number(dtype)
+    picked = [*numbers[:50], *numbers[:: len(numbers) // 200 + 1], *numbers[-50:]]
+    between = [(low + high) / 2 for low, high in pairwise(picked)]
+    for value in [*picked, *between, 0.0, 2 * numbers[-1], 2 * numbers[0]]:
+        place, after = bisect_left(numbers, value), bisect_right(numbers, value)
+        below = numbers[place - 1] if place else -math.inf
+        above = numbers[after] if after < len(numbers) else math.inf
+        assert precision.neighbours(value, dtype) == (below, above), value
+
+
+@given(value=st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_neighbours_of_fp32_and_fp64_are_those_of_nextafter(value):
+    low, high = (torch.nextafter(torch.tensor(value), torch.tensor(end)).item() for end in (-math.inf, math.inf))
+    assert precision.neighbours(value, "fp32") == (low, high)
+    assert precision.neighbours(value, "fp64") == tuple(math.nextafter(value, end) for end in (-math.inf, math.inf))
+
+
+def test_the_numbers_below_a_power_of_two_lie_twice_as_close():
+    assert precision.neighbours(1, "bf16") == (1 - 2**-8, 1 + 2**-7)
+    assert precision.neighbours(-1, "bf16") == (-1 - 2**-7, -1 + 2**-8)
+    assert precision.neighbours(1, "mxfp4") == (0.5, 1.5)
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+def test_neighbours_need_a_finite_number(value):
+    with pytest.raises(ValueError, match="must be finite"):
+        precision.neighbours(value, "bf16")
+    with pytest.raises(ValueError, match="value='1'"):
+        precision.neighbours("1", "bf16")
+
+
+# ---------------------------------------------------------------- stochastic rounding
+
+
+@given(value=st.floats(-1000, 1000, width=32), draw=st.integers(0, 2**16 - 1))
+def test_stochastic_rounding_to_bf16_is_adding_random_bits_below_the_fraction(value, draw):
+    """On fp32's bits: a draw of 16 bits is added to the 16 that bf16 lacks, and these are cut off."""
+    bits = struct.unpack("I", struct.pack("f", abs(value)))[0]
+    size = struct.unpack("f", struct.pack("I", (bits + draw) & 0xFFFF0000))[0]
+    u = 1 - (draw + 1) / 2**16  # the larger the draw, the further away from zero
+    expected = math.copysign(size, value)
+    if value >= 0:
+        assert precision.stochastic(value, "bf16", u) == expected
+    else:  # away from zero is down
+        assert precision.stochastic(value, "bf16", draw / 2**16) == expected
+
+
+@pytest.mark.parametrize(("value", "dtype"), [(1.001, "bf16"), (-0.3, "fp16"), (3e-8, "fp16"), (2.7, "mxfp4")])
+def test_the_mean_of_stochastic_rounding_is_the_value(value, dtype):
+    draws = 10_000
+    mean = math.fsum(precision.stochastic(value, dtype, k / draws) for k in range(draws)) / draws
+    below, above = precision.neighbours(value, dtype)
+    assert abs(mean - value) <= (above - below) / draws
+
+
+def test_stochastic_rounding_keeps_what_fits_and_what_is_beyond():
+    assert precision.stochastic(0.5, "bf16", 0.999) == 0.5
+    assert precision.stochastic(70000.0, "fp16", 0.0) == math.inf
+    assert math.isnan(precision.stochastic(math.nan, "bf16", 0.5))
+    for wrong in (1, -0.1, True, "0.5", math.nan):
+        with pytest.raises(ValueError, match="u="):
+            precision.stochastic(0.1, "bf16", wrong)
