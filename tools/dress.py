@@ -1,12 +1,13 @@
-"""A right answer in another dress: the reference, computed in single precision.
+"""A right answer in another dress: the reference, computed in single precision, or in numpy's whole numbers.
 
-Learners answer with torch as well, which computes in float32. Such an answer is as right as the reference, so the
-tolerance of a check must hold it, on its public inputs and on any drawn one. (`tests/exercises` hands answers back as
-arrays of numpy and torch.)
+Learners answer with torch as well, which computes in float32, and with numpy, whose whole numbers end at 2**63. Such an
+answer is as right as the reference, so a check must hold it, on its public inputs and on any drawn one.
+(`tests/exercises` hands answers back as arrays of numpy and torch.)
 """
 
 import operator
 import random
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -17,8 +18,15 @@ from course_lib.teaching.checks.check_values import plain
 DRAWS = 60
 
 
+class FractionsError(Exception):
+    """The reference computes in fractions, which are exact: it says nothing of float32."""
+
+
 class Single(float):
     """A float whose sums, differences, products, quotients and powers are rounded to float32."""
+
+    def as_integer_ratio(self):
+        raise FractionsError
 
 
 def _single(name: str):
@@ -43,28 +51,49 @@ for _name in ("add", "sub", "mul", "truediv", "pow"):
 
 
 def faults(check: Check, draws: int = DRAWS) -> list[str]:
-    """The input, in a sentence, on which a right answer in single precision would be refused.
-
-    A check that wants an exact answer is not asked: what is counted is not computed in float32.
-    """
-    if check.unit is not None or not (check.same.rel or check.same.abs):
+    """The inputs, in sentences, on which a right answer in float32, or in whole numbers of numpy, is refused."""
+    if check.unit is not None:
         return []
     drawn = [check.draw(random.Random(seed), group) for group in check.group_points() for seed in range(draws)]
-    for case in [*(case for _, case in check.inputs()), *drawn]:
-        args, kwargs = decode_arguments(case)
-        with np.errstate(all="ignore"):
-            value = check.reference(*map(_rounded, args), **{name: _rounded(each) for name, each in kwargs.items()})
-        if not check.same.distance(plain(value), expected(check, case)) <= 1:
-            return [f"check {check.id!r}: the right answer in float32 is refused on {call_text(check.signature, case)}"]
-    return []
+    cases = [*(case for _, case in check.inputs()), *drawn]
+    return [
+        f"check {check.id!r}: the right answer in {how} is refused on {call_text(check.signature, refused)}"
+        for how, dressed in {"float32": _single_number, "whole numbers of numpy": _whole_number}.items()
+        if (refused := next((case for case in cases if not _holds(check, case, dressed)), None)) is not None
+    ]
 
 
-def _rounded(value):
-    """An argument with each float in single precision."""
-    if type(value) is float:
-        return Single(np.float32(value))
+def _holds(check: Check, case: Mapping, dressed: Callable) -> bool:
+    """Whether the reference is still right where each number that it is given is `dressed`."""
+    args, kwargs = decode_arguments(case)
+    args, kwargs = (
+        [_each(value, dressed) for value in args],
+        {key: _each(value, dressed) for key, value in kwargs.items()},
+    )
+    try:
+        with np.errstate(all="ignore", over="raise" if dressed is _whole_number else "ignore"):
+            value = check.reference(*args, **kwargs)
+    except FractionsError:
+        return True
+    except (FloatingPointError, OverflowError):
+        return False
+    return check.same.distance(plain(value), expected(check, case)) <= 1
+
+
+def _single_number(value):
+    if hasattr(value, "dtype"):
+        return value.astype(np.float32) if value.dtype.kind == "f" else value
+    return Single(np.float32(value)) if type(value) is float else value
+
+
+def _whole_number(value):
+    return np.int64(value) if type(value) is int and abs(value) < 2**63 else value
+
+
+def _each(value, dressed: Callable):
+    """An argument with each number in it dressed."""
     if isinstance(value, list):
-        return [_rounded(each) for each in value]
+        return [_each(each, dressed) for each in value]
     if isinstance(value, dict):
-        return {key: _rounded(each) for key, each in value.items()}
-    return value.astype(np.float32) if hasattr(value, "dtype") and value.dtype.kind == "f" else value
+        return {key: _each(each, dressed) for key, each in value.items()}
+    return dressed(value)

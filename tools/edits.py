@@ -29,12 +29,13 @@ class Edit:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a node stands: the names of numbers of the module, the function's parameters, and nodes by their id that
-    lie in a loop or are defaults of parameters.
+    """Where a node stands: the names of numbers of the module, the function's parameters, those of them with a default,
+    and nodes by their id that lie in a loop or are defaults.
     """
 
     numbers: frozenset[str]
     parameters: tuple[str, ...]
+    flags: frozenset[str]
     looped: frozenset[int]
     defaults: frozenset[int]
 
@@ -73,9 +74,13 @@ def _place(function: ast.FunctionDef, numbers: frozenset[str]) -> _Place:
     loops = [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.While))]
     given = function.args
     heads = [default for default in (*given.defaults, *given.kw_defaults) if default]
+    parameters = (*given.posonlyargs, *given.args)
+    flags = [*parameters[len(parameters) - len(given.defaults) :]]
+    flags += [each for each, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default]
     return _Place(
         numbers,
-        tuple(parameter.arg for parameter in (*given.posonlyargs, *given.args, *given.kwonlyargs)),
+        tuple(parameter.arg for parameter in (*parameters, *given.kwonlyargs)),
+        frozenset(parameter.arg for parameter in flags),
         frozenset(id(node) for loop in loops for node in ast.walk(loop)),
         frozenset(id(node) for head in heads for node in ast.walk(head)),
     )
@@ -197,7 +202,8 @@ def _parse(text: str) -> ast.expr:
 
 def _to(node: ast.AST, text: str, reached: ast.AST | None = None) -> Edit:
     """The edit that writes other code in the place of a node."""
-    return Edit(f"{ast.unparse(node)} → {text}", _parse(text), reached)
+    changed = _parse(text)
+    return Edit(f"{ast.unparse(node)} → {ast.unparse(changed)}", changed, reached)
 
 
 _FAIL = _parse("[][0]")
@@ -212,7 +218,7 @@ def _constants(node: ast.AST, place: _Place) -> Iterator[Edit]:
     changes = [f"{text} + 1", f"{text} - 1"] if value is None or abs(value) < 1000 else []
     changes += [] if value == 0 else [f"1.1 * {text}"]
     for change in changes:
-        yield _to(node, f"({change})")
+        yield _to(node, change)
 
 
 def _comparisons(node: ast.AST, place: _Place) -> Iterator[Edit]:
@@ -289,9 +295,9 @@ def _slices(node: ast.AST, place: _Place) -> Iterator[Edit]:
 
 
 def _operands(node: ast.AST, place: _Place) -> Iterator[Edit]:
-    """An operand of `and` or `or` dropped."""
+    """An operand of `and` or `or` dropped; not a parameter with a default, which serves known wrong answers."""
     if isinstance(node, ast.BoolOp):
-        for at in range(len(node.values)):
+        for at in (at for at, value in enumerate(node.values) if ast.unparse(value) not in place.flags):
             rest = [*node.values[:at], *node.values[at + 1 :]]
             other = rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
             yield Edit(f"{ast.unparse(node)} → {ast.unparse(other)}", other, _FAIL)

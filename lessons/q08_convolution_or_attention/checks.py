@@ -406,6 +406,7 @@ CHECKS = [
         signature="overtaking_side(layers, width, patch, flops_per_pixel)",
         public=[
             (12, 192, 16, 162_912),
+            (29, 200, 7, 1_290_831),  # attention is one FLOP more at the answer
             (12, 768, 16, 162_912),
             (12, 192, 32, 400_000),
             (12, 384, 16, 300_000),
@@ -454,6 +455,7 @@ CHECKS = [
             (64, 64, 3, 1, 1, 56, 2),
             (128, 256, 3, 2, 4, 28, 4),
             (256, 512, 1, 2, 1, 28, 2),
+            (312, 304, 5, 1, 8, 112, 2),
         ],
         generate=_draw_intensity,
         reference=_intensity,

@@ -104,7 +104,7 @@ def _workers_all_cores(load, compute, cores):
 def _draw_workers(rng):
     """Times in whole ms; half of the draws have a core for each worker and none for the step."""
     compute, many = rng.randrange(4, 40), rng.randrange(2, 17)
-    load = compute * many - (rng.randrange(1, compute) if rng.random() < 0.95 else 0)
+    load = compute * many - (rng.randrange(1, compute) if rng.random() < 0.85 else 0)
     return load, compute, many if rng.random() < 0.49 else rng.choice([None, many + 1, many + 4])
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -150,6 +151,42 @@ def test_a_tolerance_that_refuses_float32(same, refused):
         same=same,
     )
     assert bool(dress.faults(check)) == refused
+
+
+def whole_quotient(peak, bandwidth):
+    return math.ceil(3 * peak / bandwidth)
+
+
+def in_fractions(peak, bandwidth):
+    return math.ceil(3 * Fraction(peak) / Fraction(bandwidth))
+
+
+def product(one, other):
+    return one * other // 2
+
+
+@pytest.mark.parametrize(
+    ("reference", "given", "refused"),
+    [
+        (whole_quotient, (1.3e12, 0.1e12), "float32"),  # where 39 is a little more
+        (whole_quotient, (2.0**43, 2.0**39), None),
+        (in_fractions, (1.3e12, 0.1e12), None),
+        (product, (2**40, 2**30), "whole numbers of numpy"),
+        (product, (2**30, 2**30), None),
+    ],
+)
+def test_what_is_counted_is_right_in_float32_and_in_whole_numbers_of_numpy(reference, given, refused):
+    check = Check(
+        id="q99.count",
+        points=1,
+        signature=f"{reference.__name__}(one, other)" if reference is product else "count(peak, bandwidth)",
+        public=[given],
+        generate=lambda rng: given,
+        reference=reference,
+        same=EXACT,
+    )
+    found = dress.faults(check)
+    assert [refused in fault for fault in found] == [True] if refused else found == []
 
 
 def test_single_precision_rounds_every_step():
