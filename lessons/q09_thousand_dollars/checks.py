@@ -432,7 +432,7 @@ CHECKS = [
         signature="ledger(final_hours, price_per_hour, lost, stored_gb, months, price_per_gb_month, people_hours, wage)",
         public=[
             (100, 6.88, 0.2, 400, 3, 0.023, 10, 100),
-            (60, 2.0, 0.4, 150, 6, 0.03, 25, 80),
+            (20, 0.4, 0.4, 50, 2, 0.01, 5, 40),
         ],
         generate=_draw_ledger,
         reference=_ledger,

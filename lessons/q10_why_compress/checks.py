@@ -171,6 +171,11 @@ def _quantize_drops_the_rest(weights, bits, group):
     return _quantize(weights[: len(weights) // group * group], bits, group)
 
 
+# Twelve groups of two, one of them very small; one weight just below the middle between two points.
+_MANY = [7.0, 3.4996, -0.4, 1.4, 3e-4, -1e-4, 0.9, 0.2, -0.6, -0.35, 2.1, 0.5]
+_MANY += [0.0, 0.0, 1.2, -1.0, 0.03, 0.07, -5.6, 2.3, 0.8, -0.8, 0.45]
+
+
 def _draw_quantize(rng):
     """Five groups in any order, one of zeros, one of negative numbers, one with the scale of another and one whose largest
     number is a smaller one of another, and a last one that is shorter.
@@ -244,15 +249,16 @@ def _widest_whole_bits(formats, parameters, readers, cache_bytes, bandwidth, goa
 
 def _draw_widest(rng):
     """Goals between two formats, two close to 4.5 bits, one exactly at a format (all numbers powers of two, so that no
-    way of writing it rounds), one that the caches alone break, and one twice, in any order; the narrowest format stands first, the
-    widest last.
+    way of writing it rounds) and one a hair below it, one that the caches alone break, and one twice, in any order; the
+    narrowest format stands first, the widest last.
     """
     rest = [8, 6, 4.5, 3]
     rng.shuffle(rest)
     parameters, bandwidth = 2.0 ** rng.randrange(31, 36), 2.0 ** rng.randrange(39, 43)
     readers = 2 ** rng.randrange(3, 6)
     caches = parameters * rng.choice([1, 2])
-    wanted = [20, 20, 2.4, 4.4, 4.7, rng.choice([7, 5]), rng.choice([3.5, 12]), rng.choice([16, 8, 4.5, 3]), -3]
+    exact = rng.choice([16, 8, 4.5, 3])
+    wanted = [20, 20, 2.4, 4.4, 4.7, rng.choice([7, 5]), rng.choice([3.5, 12]), exact, exact - 0.002, -3]
     rng.shuffle(wanted)
     goals = [(parameters * bits / 8 + caches) / bandwidth for bits in wanted]
     return [2, *rest, 16], parameters, readers, caches / readers, bandwidth, goals
@@ -285,9 +291,12 @@ _ROUNDED_UP = [(98, 98), (392, 56), (294, 147), (1470, 294)]  # mn/(m + n) is wh
 
 
 def _draw_rank(rng):
-    """Now and then two sides at which the thin pair has exactly as many numbers as the matrix."""
+    """Now and then two sides at which the thin pair has exactly as many numbers as the matrix, or one number fewer."""
     if rng.random() < 0.3:
         return rng.choice(_ROUNDED_UP)
+    if rng.random() < 0.2:
+        m = rng.randrange(40, 120)
+        return m, m * (m - 1) + 1  # mn = (m − 1)(m + n) + 1
     if rng.random() < 0.4:
         side, k = rng.randrange(2, 60), rng.randrange(2, 9)
         return k * side * (k - 1), side * k  # mn/(m + n) = side·(k − 1), whole
@@ -324,9 +333,9 @@ def _break_even_zero(cost, price_per_hour, before, after):
 
 def _draw_break_even(rng):
     """Three ways that are faster, two of them alike, one little, one that is slower, one that is as fast, in any order."""
-    before = rng.randrange(20, 2000)
+    before = rng.randrange(20, 2000) / rng.choice([1, 10])
     fast = before * rng.uniform(1.2, 4)
-    after = [before, before * rng.uniform(0.1, 0.9), before * rng.uniform(1.2, 1.4), fast, fast]
+    after = [before, before * rng.uniform(0.1, 0.9), before * rng.uniform(1.03, 1.2), fast, fast]
     rng.shuffle(after)
     return rng.randrange(50, 5000), rng.randrange(50, 900) / 100, before, after
 
@@ -447,7 +456,12 @@ CHECKS = [
         id="q10.turn-grid",
         points=0,
         signature="on_grid(weights, bits)",
-        public=[([1.0, -0.6, 0.25, 0.0], 4), ([-0.5, -1.3, -2.0], 3), ([0.3, 2.54, -1.1, 0.777, -0.013], 8)],
+        public=[
+            ([1.0, -0.6, 0.25, 0.0], 4),
+            ([-0.5, -1.3, -2.0], 3),
+            ([0.3, 2.54, -1.1, 0.777, -0.013], 8),
+            ([7.0, 3.4996, -1.2], 4),
+        ],
         generate=_draw_grid,
         reference=_on_grid,
         same=Close(rel=1e-5, abs=1e-9),
@@ -472,6 +486,7 @@ CHECKS = [
             ([-1.0, -0.3, -0.62, 0.0, 0.0, 0.0, 0.8, -0.2], 4, 3),
             ([0.317, 2.54, -1.1, 0.77, -0.13], 8, 2),
             ([0.5, -0.12, 0.2, 0.03, -0.1, 0.06, -0.9, 0.5, 0.9, 0.1, -0.2, 0.0, 0.3, 0.2, 0.5], 4, 7),
+            (_MANY, 4, 2),
         ],
         generate=_draw_quantize,
         reference=_quantize,
@@ -496,7 +511,14 @@ CHECKS = [
         public=[
             ([4.5, 16, 3, 8], 8e9, 1, 0.5e9, 2e12, [10e-3, 5e-3, 10e-3, 3e-3, 1e-3]),
             ([4.5, 16, 3, 8], 6e9, 16, 0.25e9, 3.35e12, [6e-3, 3e-3, 2.23e-3, 2.14e-3, 2e-3, 1.2e-3]),
-            ([2, 3, 6, 16], 2.0**33, 8, 2.0**29, 2.0**41, [(3 * 2.0**30 + 2.0**32) / 2.0**41, 5e-3, 1e-3]),
+            (
+                [2, 3, 6, 16],
+                2.0**33,
+                8,
+                2.0**29,
+                2.0**41,
+                [7 * 2.0**30 / 2.0**41, 6.9993 * 2.0**30 / 2.0**41, 5e-3, 1e-3],
+            ),
             ([16, 2, 6], 30e9, 4, 2e9, 2e12, [40e-3, 18e-3, 9e-3, 7.6e-3]),
         ],
         generate=_draw_widest,
@@ -518,7 +540,7 @@ CHECKS = [
         id="q10.largest-saving-rank",
         points=2,
         signature="largest_saving_rank(m, n)",
-        public=[(256, 256), (1024, 256), (300, 5000), (1, 7), (20, 30), (98, 98)],
+        public=[(256, 256), (1024, 256), (300, 5000), (1, 7), (20, 30), (98, 98), (100, 9901)],
         generate=_draw_rank,
         reference=_largest_saving_rank,
         same=EXACT,
@@ -533,9 +555,14 @@ CHECKS = [
         id="q10.break-even",
         points=3,
         signature="break_even_tokens(cost, price_per_hour, before, after)",
-        public=[(500, 2.5, 95.6, [180.8, 8.6]), (1200, 4.0, 900, [900, 1350, 700, 2000, 1350, 1000])],
+        public=[
+            (500, 2.5, 95.6, [180.8, 8.6]),
+            (1200, 4.0, 900, [900, 1350, 700, 2000, 1350, 1000]),
+            (300, 1.2, 2.5, [2.7, 2.4]),
+        ],
         generate=_draw_break_even,
         reference=_break_even,
+        same=Close(rel=1e-4),  # in float32 the difference of two close rates keeps four digits
         wrong={
             "rates subtracted": _each(lambda cost, price, before, after: cost / (price / 3600) * (after - before)),
             "hours": _each(lambda cost, price, before, after: cost / (price * (1 / before - 1 / after))),
