@@ -7,6 +7,6 @@ by their configuration · `hardware` devices, links, levels of memory and multip
 `precision` number formats · `catalogue` reading the TOML files.
 What is counted: `flops` arithmetic · `memory` bytes of training and of the cache · `roofline` time from both and a
 device · `launch` kernels in a queue · `pipeline` the pace of stages · `queueing` waiting · `operations` the calls of an
-image model · `communication` collectives · `parallelism` plans of many ranks · `inference` prefill and decode ·
-`economics` utilisation, scaling laws, failures, energy and money.
+image model · `optimisation` learning rates · `communication` collectives · `parallelism` plans of many ranks ·
+`inference` prefill and decode · `economics` utilisation, scaling laws, failures, energy and money.
 """
