@@ -134,7 +134,7 @@ def _draw_adam(rng):
 
 
 def _planned(step, total, warmup):
-    return (step + 1) / warmup if step < warmup else (total - step) / (total - warmup)
+    return min((step + 1) / warmup, (total - step) / (total - warmup))
 
 
 def _rates_used(total, warmup, accumulate, stopped):
