@@ -228,7 +228,7 @@ def test_words_keep_apart_and_inside_whatever_is_chosen(open_cells):
 
 
 def test_a_long_title_is_read_whole(open_cells):
-    opened = open_cells(f"{IMPORTS['explorer.waves']}\nexplorer.waves(m=8192, n=65536)")
+    opened = open_cells(f"{IMPORTS['explorer.waves']}\nexplorer.waves(m=8192, n=8192)")
     explorer = opened.show(".course-explorer")
     titled(explorer, "useful")
     assert explorer.locator("svg[role=img]").evaluate(CLASHES) == []

@@ -251,6 +251,12 @@ def test_html_has_the_same_cells_as_the_text_and_no_colour_of_its_own(recordings
     assert not Cells(result()._repr_html_()).colours
 
 
+def test_a_unit_stands_below_its_number_only_in_a_table_of_many_columns():
+    for columns, whole in ((6, True), (7, False)):
+        page = html_table(["case"] * columns, [["a", *["1 s"] * (columns - 1)]])
+        assert ("nowrap" in page) == whole
+
+
 def test_html_escapes():
     assert "<b>" not in html_table(["<b>"], [["<b>"]], "<b>", ["<b>"])
 
