@@ -75,9 +75,9 @@ def html_table(
 ) -> str:
     """An HTML table with its caption above and its notes below; the first cell of a row is its header.
 
-    side: where the other columns stand: "right" for numbers, which stay on one line with their unit unless there are
-    more than MANY columns, "left" for words; "" leaves the look of the table to the page. What stands `so` in a note is
-    code.
+    side: where the other columns stand: "right" for numbers, which stay on one line with their unit but in a table of
+    more than MANY columns, which is set narrower, "left" for words; "" leaves the look of the table to the page. What
+    stands `so` in a note is code.
     """
 
     def cell(tag: str, text: str, style: str) -> str:
@@ -85,10 +85,11 @@ def html_table(
         return f"<{tag}{look}>{html.escape(text)}</{tag.partition(' ')[0]}>"
 
     column, row = 'th scope="col"', 'th scope="row"'
-    number = ";white-space:nowrap" if side == "right" and len(headings) <= MANY else ""
-    head = "".join(cell(column, text, f"text-align:{side if i else 'left'}") for i, text in enumerate(headings))
+    narrow = ";padding:.5em .2em;font-size:.92em" if len(headings) > MANY else ""
+    number = narrow or (";white-space:nowrap" if side == "right" else "")
+    head = "".join(cell(column, text, f"text-align:{side if i else 'left'}{narrow}") for i, text in enumerate(headings))
     lines = (
-        cell(row, first, "text-align:left;font-weight:normal;min-width:8em")
+        cell(row, first, f"text-align:left;font-weight:normal{narrow or ';min-width:8em'}")
         + "".join(cell("td", text, f"text-align:{side}{number}") for text in rest)
         for first, *rest in rows
     )
