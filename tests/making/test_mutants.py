@@ -292,6 +292,22 @@ def test_the_choice_is_greedy_and_filled_up_with_the_first():
     assert mutants._choose(groups, noticing) == [0, 1, 5, 6, 8, 9, 10, 14]
     every = [{at} for at in range(8)]
     assert mutants._choose(groups, every) == [0, 1, 2, 3, 4, 5, 8, 9, 10, 11]
+    assert mutants._choose(groups, [{5}], [{6, 7}, {5, 3}, {14}]) == [0, 1, 5, 6, 8, 9, 10, 14]
+    assert mutants._choose(groups, every[:4], every[4:]) == [0, 1, 2, 3, 8, 9, 10, 11]
+
+
+def fee(pages, express):
+    return pages * 3 + 10 if express else pages * 2
+
+
+def test_a_slip_on_inputs_of_one_kind_is_met_where_there_is_room(module):
+    """The chosen inputs vary the pages, but not of what is express: its pages may be taken for 4."""
+
+    def draw(rng):
+        return rng.randrange(3, 9), rng.random() < 0.2
+
+    check = a_check(module, "fee(pages, express)", [(4, False), (7, False), (4, True)], draw, reference=fee)
+    assert any(case["args"][1] and case["args"][0] != 4 for _, case in mutants.tried(check).drawn)
 
 
 def test_chosen_draws_are_built_and_marked(module):
