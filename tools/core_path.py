@@ -114,7 +114,7 @@ def counts(cells: Sequence[Cell]) -> Counts:
         len(code),
         sum(called(call) == "card" for cell in code for call in calls(cell)),
         sum(TURN in cell.tags for cell in code),
-        sum(_shows_explorer(call) for cell in code for call in calls(cell)),
+        sum(map(_shows_explorer, code)),
     )
 
 
@@ -128,9 +128,16 @@ def calls(cell: Cell) -> Iterator[ast.Call]:
     return iter(sorted(found, key=lambda call: (call.lineno, call.col_offset)))
 
 
-def _shows_explorer(call: ast.Call) -> bool:
-    """`explore.roofline(…)`, `explore.build(…)` and whatever a unit's `explorer` is asked for."""
-    of = getattr(call.func, "value", None)
+def _shows_explorer(cell: Cell) -> bool:
+    """Whether a cell ends in `explore.roofline(…)`, `explore.build(…)` or a call of its unit's `explorer`: what is
+    computed with a function of these modules on the way, or assigned, shows none.
+    """
+    try:
+        shown = cell.syntax().body[-1:]
+    except SyntaxError:  # as in `calls`
+        return False
+    call = shown[0].value if shown and isinstance(shown[0], ast.Expr) else None
+    of = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
     return isinstance(of, ast.Name) and of.id in ("explore", "explorer") and called(call) not in CONTROLS
 
 

@@ -156,7 +156,8 @@ def _frozen(model, x, count, lora):
         known = getattr(layer, "tied", False)  # with the frozen embedding
         return {name: 2 * part for name, part in layer.flops(x).items()} if known else layer.training(x)
 
-    return marked, ask, (f"The embedding and {count} blocks are frozen; what is trained begins with a norm's gain.",)
+    held = units.counted(count, "block")
+    return marked, ask, (f"Frozen: the embedding and {held}; what is trained begins with a norm's gain.",)
 
 
 def _check_recompute(model, x, recompute) -> None:

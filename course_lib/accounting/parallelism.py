@@ -185,8 +185,8 @@ def _sharding(plan, experts) -> tuple[str, ...]:
     if not plan.zero_stage:
         return ()
     if experts:
-        return (f"{stage}: experts over {n // plan.expert} ranks, all else over {n}, in this order.",)
-    return (f"{stage} over {n} ranks.",)
+        return (f"{stage}: experts over {units.counted(n // plan.expert, 'rank')}, all else over {n}, in this order.",)
+    return (f"{stage} over {units.counted(n, 'rank')}.",)
 
 
 def _state(params, recipe, zero_stage, ranks) -> Breakdown:

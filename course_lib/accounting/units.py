@@ -153,6 +153,11 @@ def shortly(value) -> str:
     return text if len(text) <= 60 and "\n" not in text else f"{text.splitlines()[0][:57]}…"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number and what it counts, for nouns that take -s: "1 row", "16384 rows"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def nearest(value, allowed: Iterable[str]) -> str | None:
     """The entry of `allowed` that has all words of `value` ("a100": "a100-40-sxm"), else the most similar one.
 

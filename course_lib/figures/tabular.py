@@ -9,11 +9,18 @@ from typing import Literal
 
 from course_lib.accounting import units
 
+WIDTH = 70
+"""Characters of a line of prose. JupyterLab breaks a longer line anywhere, inside a word too, where its window has 1000
+pixels and shows the file browser.
+"""
+DASH = "–"
+"""What stands for a value that is missing."""
+
 
 def quantity(value, unit: str = "") -> str:
     """A value with its unit; None is a dash, a ratio is "2.50×", text stays as it is."""
     if value is None:
-        return "–"
+        return DASH
     if isinstance(value, str):
         return value
     if unit == "×":
@@ -47,9 +54,15 @@ def text_table(headings: Sequence[str], rows: Iterable[Sequence[str]], words: bo
     return "\n".join(map(line, lines))
 
 
+def without_dashes(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows of a table without the columns in which every cell is a dash; all of it where no row is."""
+    kept = [i for i in range(len(headings)) if not rows or any(row[i] != DASH for row in rows)]
+    return [headings[i] for i in kept], [[row[i] for i in kept] for row in rows]
+
+
 def paragraph(text: str) -> str:
-    """A sentence wrapped to 100 columns, continued with a hanging indent."""
-    return textwrap.fill(text, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    """A sentence wrapped to WIDTH columns, continued with a hanging indent."""
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def html_table(
@@ -61,19 +74,20 @@ def html_table(
 ) -> str:
     """An HTML table with its caption above and its notes below; the first cell of a row is its header.
 
-    side: where the other columns stand: "right" for numbers, which stay on one line with their unit, "left" for words;
-    "" leaves the look of the table to the page. What stands `so` in a note is code.
+    side: where the other columns stand: "right" for numbers, whose unit comes below them only where the page is too
+    narrow for all columns, "left" for words; "" leaves the look of the table to the page. What stands `so` in a note is
+    code.
     """
 
     def cell(tag: str, text: str, style: str) -> str:
         look = f' style="{style}"' if side else ""
         return f"<{tag}{look}>{html.escape(text)}</{tag.partition(' ')[0]}>"
 
-    column, row, number = 'th scope="col"', 'th scope="row"', ";white-space:nowrap" if side == "right" else ""
+    column, row = 'th scope="col"', 'th scope="row"'
     head = "".join(cell(column, text, f"text-align:{side if i else 'left'}") for i, text in enumerate(headings))
     lines = (
         cell(row, first, "text-align:left;font-weight:normal;min-width:8em")
-        + "".join(cell("td", text, f"text-align:{side}{number}") for text in rest)
+        + "".join(cell("td", text, f"text-align:{side}") for text in rest)
         for first, *rest in rows
     )
     body = "".join(f"<tr>{line}</tr>" for line in lines)

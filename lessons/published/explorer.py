@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from course_lib.accounting import hardware
 from course_lib.experiments import published
-from course_lib.figures.plots import Axis, Figure, Label, Line, Points
+from course_lib.figures.plots import Axis, Figure, Line, Points
 from course_lib.teaching.explore.controls import Choice
 from course_lib.teaching.explore.frame import View, build
 from course_lib.words import words
@@ -60,7 +60,7 @@ def efficiency_view(kind: str, device: str) -> View:
         Line((-0.5, len(years) - 0.5), (middle, middle), say("median", middle=middle), dashed=True, label_at=0),
     ]
     if max(percents) > 100:
-        marks += [Line((-0.5, len(years) - 0.5), (100, 100)), Label(len(years) / 2 - 0.5, 104, say("limit"))]
+        marks.append(Line((-0.5, len(years) - 0.5), (100, 100), say("limit")))
     figure = Figure(
         title=say("title", number, where=where, middle=middle),
         description=say(

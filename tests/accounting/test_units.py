@@ -87,6 +87,11 @@ def test_format_exact():
     assert units.format_exact(124_439_808) == "124,439,808"
 
 
+@pytest.mark.parametrize(("number", "text"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (16384, "16384 rows")])
+def test_a_number_and_its_noun(number, text):
+    assert units.counted(number, "row") == text
+
+
 def test_frozen_dict_refuses_every_change_and_stays_a_dict():
     frozen = units.FrozenDict({"a": 1})
     for change in (

@@ -238,6 +238,23 @@ def test_on_a_narrow_page_the_name_of_each_number_is_read_whole(open_cells):
         assert cut == [], width
 
 
+def test_the_names_of_arguments_are_read_whole(open_cells):
+    cells = (
+        "def seconds(bytes_of_all_weights, bandwidth, way): return bytes_of_all_weights / bandwidth",
+        'explore.interact(seconds, bytes_of_all_weights=(1, 99), bandwidth=(1.0, 9.0), way=["one", "two"])',
+    )
+    opened = open_cells(f"from course_lib import explore\n{cells[0]}", cells[1])
+    opened.show(".widget-interact .widget-label")
+    labels = opened.page.locator(".widget-interact .widget-inline-hbox > .widget-label")
+    labels.nth(2).wait_for()
+    cut = "all => all.filter(label => label.scrollWidth > label.clientWidth).map(label => label.textContent)"
+    assert labels.evaluate_all(cut) == []
+    starts = labels.evaluate_all("all => all.map(label => Math.round(label.getBoundingClientRect().right))")
+    assert len(set(starts)) == 1, "the controls stand below each other"
+    row = opened.page.locator(".widget-interact").first
+    assert row.evaluate("row => row.scrollWidth <= row.clientWidth")
+
+
 def test_after_a_reload_with_the_kernel_running_the_explorer_comes_back(open_cells):
     opened = open_cells("from course_lib import explore\nexplore.roofline(m=64)")
     titled(opened.show(".course-explorer"), "m = 64: ")

@@ -126,6 +126,25 @@ def test_a_budget_shortens_every_case_and_leaves_out_what_would_start_too_late(k
     assert any(note.startswith("Left out (case 2): The 10 s") for note in r.provenance["notes"])
 
 
+def test_an_experiment_gets_the_seconds_that_it_states(in_process, folder, monkeypatch):
+    given, real = {}, experiment.run
+
+    def run(chosen, on, quick, progress, budget):
+        given[chosen.name] = budget
+        return real(chosen, on, quick, progress, budget)
+
+    monkeypatch.setattr(experiment, "run", run)
+    longer = experiment.replace(good("ten_times_flops"), recording_seconds=60.0)
+    in_process(same_flops=good("same_flops"), ten_times_flops=longer)
+    taking.record(on="cpu", only=["same_flops", "ten_times_flops"])
+    assert given == {"same_flops": taking.BUDGET, "ten_times_flops": 60.0}
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_no_experiment_asks_for_so_long_that_it_seems_to_hang(name):
+    assert registry.get(name).recording_seconds <= taking.HANGS / 2
+
+
 @pytest.fixture
 def kept(monkeypatch):
     """Predictions are made with the profile of the example."""

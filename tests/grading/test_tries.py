@@ -166,7 +166,7 @@ def test_a_suspicious_zero_is_shown_to_the_teacher(handed_in, grade):
     grade()
     part = re.search(r"<h2>Said Right in the notebook.*?(?=<h2>|</body>)", teacher(handed_in), re.DOTALL)[0]
     assert re.findall(r"<td>(ada|bob|eve)</td><td>(.*?)</td><td>(.*?)</td>", part) == [
-        ("ada", "1. The twice", "0 of 2 points.")
+        ("ada", "1. The twice", "Points: 0 of 2.")
     ]
     assert any("fewer points: 1; see teacher.html" in line for line in grade.lines)
 

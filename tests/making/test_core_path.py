@@ -136,9 +136,26 @@ check("q99.f", f)
 
 ```{code-cell} ipython3
 explore.interact(f, x=(1, 9))
+```
+
+```{code-cell} ipython3
+parts = explorer.parts(1)
 explore.roofline("h100-sxm")
+```
+
+```{code-cell} ipython3
 explorer.bytes()
+```
+
+```{code-cell} ipython3
 explore.build(view, {"n": explore.Whole("n", start=1), "on": explore.Flag("on")})
+```
+
+```{code-cell} ipython3
+shares = [explorer.share(kind) for kind in explorer.KINDS]
+explorer.shown = explorer.share(1)
+print(explorer.share(2))
+explorer.KINDS
 ```
 
 ```{code-cell} ipython3
@@ -153,9 +170,9 @@ course_lib.card("q99.it-is-two")
 discard("q99.it-is-two")
 ```
 """
-    found = counts(page(text).cells[-4:])
-    assert found == Counts(words=0, code=4, cards=2, turns=1, explorers=3)
-    assert found.minutes == 4 * 0.5 + 2 * 1.5 + 1 * 4 + 3 * 5
+    found = counts(page(text).cells[-8:])
+    assert found == Counts(words=0, code=8, cards=2, turns=1, explorers=3)
+    assert found.minutes == 8 * 0.5 + 2 * 1.5 + 1 * 4 + 3 * 5
 
 
 def test_minutes_are_rounded_to_five_for_the_core_and_to_one_for_a_section(page, toy):

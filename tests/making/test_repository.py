@@ -15,6 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
+WIDTH = 88
+"""Characters of a printed line at most: a window of 1000 pixels shows 104 without the file browser."""
+
 GROUPED = re.compile(r"\d(?:[\u00a0\u2009\u202f]|&nbsp;|&thinsp;|&#160;)\d{3}(?!\d)")
 
 
@@ -22,6 +25,14 @@ def texts(output) -> list[str]:
     """The texts of a stored output; the bytes of pictures are none."""
     data = [value for kind, value in output.get("data", {}).items() if kind.startswith("text/")]
     return [output.get("text", ""), *data]
+
+
+def printed(cell) -> list[str]:
+    """The lines that a reader sees of a cell as plain text: streams, and values that have no richer form."""
+    plain = (output.data["text/plain"] for output in cell.outputs if set(output.get("data", {})) == {"text/plain"})
+    return [
+        line for text in [*(output.get("text", "") for output in cell.outputs), *plain] for line in text.splitlines()
+    ]
 
 
 def ends_in_value(source: str) -> bool:
@@ -50,6 +61,9 @@ def faults(nb: nbformat.NotebookNode) -> list[str]:
             found.append(f"cell {index}: a widget is stored in place of its static form")
         if any(GROUPED.search(text) for output in cell.outputs for text in texts(output)):
             found.append(f"cell {index}: thousands are grouped by a space, where the course has commas")
+        for line in printed(cell):
+            if len(line) > WIDTH:
+                found.append(f"cell {index}: a printed line has {len(line)} characters, at most {WIDTH}: {line!r}")
         if "execution" in cell.metadata:
             found.append(f"cell {index}: timing is stored")
     return found
@@ -110,6 +124,19 @@ def test_thousands_grouped_by_a_space_are_found(good, text):
     good.cells[1].outputs[0].text = text
     assert faults(good) == ["cell 1: thousands are grouped by a space, where the course has commas"]
     good.cells[1].outputs[0].text = "124,439,808 B"
+    assert faults(good) == []
+
+
+def test_a_printed_line_that_a_narrow_window_breaks_is_found(good):
+    good.cells[1].outputs[0].text = f"{'x' * WIDTH}\nshort\n"
+    assert faults(good) == []
+    good.cells[1].outputs[0].text = f"{'x' * (WIDTH + 1)}\nshort\n"
+    assert faults(good) == [f"cell 1: a printed line has 89 characters, at most 88: {'x' * 89!r}"]
+    value = {"text/plain": "y" * 100}
+    good.cells[1].outputs[0] = nbformat.v4.new_output("display_data", value)
+    assert len(faults(good)) == 1
+    value["text/html"] = "<p>what is seen</p>"
+    good.cells[1].outputs[0] = nbformat.v4.new_output("display_data", value)
     assert faults(good) == []
 
 

@@ -2,7 +2,7 @@
 
 import time
 
-from course_lib.accounting import hardware, roofline
+from course_lib.accounting import hardware, roofline, units
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
@@ -27,7 +27,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         for how, build in (("launched", _launched), ("graph", _replayed)):
             found.append(
                 Case(
-                    f"{rows} rows, {how}" if rows > 1 else f"1 row, {how}",
+                    f"{units.counted(rows, 'row')}, {how}",
                     call,
                     ops,
                     build=lambda bench, build=build, rows=rows: build(bench, rows, dtype),

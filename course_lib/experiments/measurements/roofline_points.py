@@ -1,6 +1,6 @@
 """Operations of deep learning placed on the measured roofline of this device."""
 
-from course_lib.accounting import flops, hardware, precision, roofline
+from course_lib.accounting import flops, hardware, precision, roofline, units
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.figures import style
@@ -64,7 +64,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         Case("row sums", say("calls", "sum", size=size), (total,), build_sum),
         arrays("softmax", f"softmax(x), {size}", softmax, 1, lambda torch, x, out: torch.softmax(x, 1, out=out)),
         Case("layer norm", say("calls", "norm", size=size), (norm,), build_layer_norm),
-        *(product(f"linear, {n} row{'s' if n > 1 else ''}", n, width, width) for n in linear_rows),
+        *(product(f"linear, {units.counted(n, 'row')}", n, width, width) for n in linear_rows),
         Case("attention scores", f"{heads} × [{sequence}×64] @ [64×{sequence}]", (scores,), build_scores),
         *(product(f"GEMM {n}", n, n, n) for n in (squares[:-1] if quick else squares)),
     )

@@ -10,6 +10,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from course_lib.accounting import units
+
 BUSY = 0.1  # share of the processor that other programs may use before times are called disturbed
 UNKNOWN_CACHE = 32 * 2**20  # assumed last-level cache where the system does not say
 
@@ -31,7 +33,7 @@ class Machine:
 
     @property
     def cpu_name(self) -> str:
-        return f"{self.cpu}, {self.cores} cores" if self.cores != 1 else f"{self.cpu}, 1 core"
+        return f"{self.cpu}, {units.counted(self.cores, 'core')}"
 
 
 def this() -> Machine:

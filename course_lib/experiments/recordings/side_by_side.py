@@ -12,7 +12,7 @@ from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.result import Result
 from course_lib.figures import charts
 from course_lib.figures.figure import Figure
-from course_lib.figures.tabular import html_table, paragraph, quantity, ratio, text_table
+from course_lib.figures.tabular import html_table, paragraph, quantity, ratio, text_table, without_dashes
 from course_lib.words import words
 
 say = words(__file__)
@@ -47,9 +47,6 @@ class SideBySide:
         }
         if self.data_centre_heading == say("columns", "recorded-on", device=self.recorded_name):  # one column says it
             del columns["recorded"]
-        for key in ("data_centre", "published"):  # their footnotes are left out as well
-            if not _any(self.rows, key):
-                del columns[key]
 
         def cell(row, key):
             if key == "ratio" and row[key] is not None:
@@ -58,7 +55,7 @@ class SideBySide:
 
         headings = [say("columns", "case"), *columns.values()]
         cells = [[row["case"], *(cell(row, key) for key in columns)] for row in self.rows]
-        return headings, cells
+        return without_dashes(headings, cells)
 
     def __str__(self) -> str:
         return "\n".join([self.question, "", text_table(*self._cells()), "", *map(paragraph, self.notes)])
@@ -130,14 +127,14 @@ def compare(result: Result, recorded: Result | str | None = None) -> SideBySide:
 
 
 def _any(rows, key: str) -> bool:
-    """Whether one row at least has a value there: a column without any is not worth its width."""
+    """Whether one row at least has a value there."""
     return any(row[key] is not None for row in rows)
 
 
 def _machine(result: Result) -> str:
     p = result.provenance
-    case = "gpu" if p["on"] == "cuda" else "one-thread" if p["threads"] == 1 else "threads"
-    about = {key: p[key] for key in ("threads", "dtype", "torch", "date")}
+    case = "gpu" if p["on"] == "cuda" else "threads"
+    about = {key: p[key] for key in ("dtype", "torch", "date")} | {"threads": units.counted(p["threads"], "thread")}
     return say("machine" if p["dtype"] else "machine-without-dtype", case, name=result.device["name"], **about)
 
 

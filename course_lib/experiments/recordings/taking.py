@@ -31,7 +31,7 @@ from course_lib.words import words
 say = words(__file__)
 
 SECONDS = 440.0  # for a whole recording, its last experiment aside
-BUDGET = 25.0  # s for one experiment at most; a case that has begun is not stopped
+BUDGET = 25.0  # s for an experiment that does not state what it needs; a case that has begun is not stopped
 HANGS = 120.0  # s without a word from the measuring process: it hangs, or compiles for longer than it is worth
 GRACE = 30.0  # s that the last experiment may take beyond `SECONDS`
 
@@ -194,8 +194,9 @@ def _measure(
             continue
         tell("begin", name)
         try:
-            budget = min(BUDGET, 2 * remaining / (len(names) - number))  # most take less than their share
-            result = experiment.run(registry.get(name), on, quick, bar(name), budget)
+            chosen, share = registry.get(name), 2 * remaining / (len(names) - number)  # most take less than their share
+            budget = max(chosen.recording_seconds, min(BUDGET, share))
+            result = experiment.run(chosen, on, quick, bar(name), budget)
         except Exception as problem:
             tell("unavailable", name, in_one_line(problem))
         else:

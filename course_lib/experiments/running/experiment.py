@@ -116,6 +116,7 @@ class Experiment:
     timed: bool = True
     quick_seconds: float = 0.15  # time for one case
     full_seconds: float = 1.0
+    recording_seconds: float = 0.0  # for all full cases, where a recorder's usual budget is too short for them
     on_gpu: str = ""  # what is different on a GPU, in a few words
     gpu_only: str = ""  # one sentence that says why a processor has nothing to show here; "" where it has
     method: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from course_lib.accounting import units
 from course_lib.experiments.profile import machine
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.errors import Unavailable
-from course_lib.figures.tabular import html_table, quantity, text_table
+from course_lib.figures.tabular import html_table, paragraph, quantity, text_table, without_dashes
 from course_lib.words import words
 
 say = words(__file__)
@@ -90,11 +90,11 @@ class Result:
         how = "disturbed" if self.disturbed else "wide" if wide else "quiet"
         sys.audit("course_lib.judge", bool(holds), how, claim)  # the build listens, to store what a quiet machine did
         if holds:
-            print(say("holds", how, claim=claim))
+            print(paragraph(say("holds", how, claim=claim)))
         elif how == "quiet":
             raise AssertionError(say("fails", claim=claim))
         else:
-            print(say("too-noisy", how, claim=claim, cases=", ".join(wide)))
+            print(paragraph(say("too-noisy", how, claim=claim, cases=", ".join(wide))))
 
     def compare(self, recorded=None):
         """Predicted, measured here, recorded and their ratio, side by side.
@@ -172,12 +172,14 @@ class Result:
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         shown = [column for column in self.columns if column.shown]
-        return [c.heading for c in shown], [[quantity(row[c.key], c.unit) for c in shown] for row in self.rows]
+        cells = [[quantity(row[c.key], c.unit) for c in shown] for row in self.rows]
+        return without_dashes([c.heading for c in shown], cells)
 
     def _caption(self) -> list[str]:
         p = self.provenance
+        threads = units.counted(p["threads"], "thread")
         return [
-            say("machine", name=self.device["name"], **{key: p[key] for key in ("threads", "torch", "date")}),
+            say("machine", name=self.device["name"], threads=threads, torch=p["torch"], date=p["date"]),
             *p["notes"],
         ]
 
@@ -188,7 +190,8 @@ class Result:
         return html_table(*self._cells(), caption=self.question, notes=self._caption())
 
     def __repr__(self) -> str:
-        return f"<Result {self.name}: {len(self.rows)} rows on {self.device['name']}, {self.provenance['date']}>"
+        rows = units.counted(len(self.rows), "row")
+        return f"<Result {self.name}: {rows} on {self.device['name']}, {self.provenance['date']}>"
 
 
 # ---------------------------------------------------------------- JSON with a digest

@@ -210,7 +210,7 @@ def form_fault(got, expected, where: str = "result") -> str:
         return say("finite", where=where, got=got)
     length = got.length if isinstance(got, Foreign) else len(got) if isinstance(got, list) else None
     if isinstance(expected, list) and length != len(expected):
-        return say("length", where=where, want=len(expected), length=length)
+        return say("length_one" if len(expected) == 1 else "length", where=where, want=len(expected), length=length)
     if isinstance(got, Foreign):
         return say("large", where=where)
     if isinstance(expected, dict) and set(got) != set(expected):

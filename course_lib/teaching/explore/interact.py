@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from course_lib.accounting import units
+from course_lib.figures.tabular import paragraph
 from course_lib.teaching import markup
 from course_lib.teaching.checks.check_run import error_text, still_dots
 from course_lib.teaching.checks.check_values import is_dots, is_number, plain, short
@@ -32,7 +33,9 @@ def interact(fn: Callable, **controls) -> "Interaction | Static":
     except ImportError as error:
         return notice(f"{_line(fn, start)} {say('no-widgets', package=error.name)}")
     given = {name: _control(ipywidgets, control, start[name]) for name, control in controls.items()}
-    return Interaction(ipywidgets.interactive(lambda **values: print(_line(fn, values)), **given), _call(fn, start))
+    widget = ipywidgets.interactive(lambda **values: print(paragraph(_line(fn, values))), **given)
+    _widen(widget.children[:-1])  # the last one shows what is printed
+    return Interaction(widget, _call(fn, start))
 
 
 class Interaction:
@@ -99,6 +102,14 @@ def _control(ipywidgets, control, start):
         return control
     low, high, step = (*control, (control[1] - control[0]) / 100)[:3]
     return ipywidgets.FloatSlider(start, min=low, max=high, step=step, readout_format=".3g")
+
+
+def _widen(controls) -> None:
+    """Room for the longest name of an argument before every control, which else are cut after some ten letters."""
+    longest = max((len(control.description) for control in controls), default=0)
+    for control in controls:
+        control.style.description_width = f"{longest + 1}ch"
+        control.layout.width = f"calc(var(--jp-widgets-inline-width) + {longest + 1}ch)"
 
 
 def _middle(name: str, limits: tuple) -> float:

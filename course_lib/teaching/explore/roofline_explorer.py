@@ -65,12 +65,12 @@ def roofline(
         "device": Choice(say("controls", "device"), own | {id: known.name for id, known in devices.items()}),
         "dtype": Choice(say("controls", "dtype"), dtypes, start="bf16"),
         "op": Choice(say("controls", "op"), say.table("ops")),
-        "l2_tile": Choice(
-            say("controls", "l2_tile"), {0: say("no-l2")} | {tile: say("tiles", tile=tile) for tile in TILES}
-        ),
         "m": Whole(say("controls", "m"), start=1, high=MAX_ROWS),
         "k": Whole(say("controls", "k"), start=4096, high=MAX_SIDE, slider=False),
         "n": Whole(say("controls", "n"), start=4096, high=MAX_SIDE, slider=False),
+        "l2_tile": Choice(  # after k and n, which then stand side by side on a page of two columns and of three
+            say("controls", "l2_tile"), {0: say("no-l2")} | {tile: say("tiles", tile=tile) for tile in TILES}
+        ),
     }
     dtype = None if dtype is None else precision.normalise(dtype)
     state = {"device": device, "dtype": dtype, "op": op, "l2_tile": l2_tile, "m": m, "k": k, "n": n}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from course_lib.accounting import hardware, roofline
+from course_lib.accounting import hardware, roofline, units
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype, repeated
 from course_lib.experiments.running.result import Column
@@ -47,7 +47,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         return Case(name, f"[{m}×{k}] @ [{k}×{n}]", (op,), calls.product(m, k, n, dtype))
 
     def linear(rows: int) -> Case:
-        size = "1 row" if rows == 1 else f"{rows} rows"
+        size = units.counted(rows, "row")
         op = roofline.matmul(rows, WIDTH, WIDTH, dtype)
         # right of the ridge it does not matter whether a weight comes from cache
         in_turn = 1 if op.intensity > roofline.ridge_point(device, dtype) else calls.beyond_cache(WIDTH, WIDTH, dtype)

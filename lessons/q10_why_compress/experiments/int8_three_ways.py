@@ -7,7 +7,7 @@ arithmetic is that of whole numbers. The prediction charges bytes in full and ar
 
 import warnings
 
-from course_lib.accounting import hardware, precision, roofline
+from course_lib.accounting import hardware, precision, roofline, units
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.result import Column
@@ -40,7 +40,7 @@ def ops(way: str, rows: int, side: int, dtype: str) -> tuple[roofline.Op, ...]:
 def _case(way: str, build, rows: int, side: int, dtype: str) -> Case:
     counted = ops(way, rows, side, dtype)
     return Case(
-        f"{way}, {rows} row{'' if rows == 1 else 's'}",
+        f"{way}, {units.counted(rows, 'row')}",
         say("calls", "product", rows=rows, side=side, dtype=dtype),
         counted,
         lambda bench: build(bench, rows, side, dtype),

@@ -161,6 +161,7 @@ EXPERIMENT = Experiment(
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
+    recording_seconds=60.0,
     on_gpu=say("on-gpu"),
     method=say.all("method"),
 )

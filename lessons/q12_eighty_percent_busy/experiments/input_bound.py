@@ -2,6 +2,7 @@
 threads that fetch ahead by computing.
 """
 
+import time
 from functools import partial
 
 from course_lib.accounting import hardware
@@ -53,7 +54,7 @@ def _observed(bench, seconds: float, fetching: str, workers: int) -> list[float]
     with timing.single_thread(bench.torch), bench.torch.inference_mode():
         for _ in range(ROUNDS):
             alone = loops.seconds_of(compute)
-            fetch = partial(loops.time.sleep, TIMES * alone) if fetching == "asleep" else _several(bench, TIMES)
+            fetch = partial(time.sleep, TIMES * alone) if fetching == "asleep" else _several(bench, TIMES)
             if workers:
                 with loops.loaders(fetch, workers) as take:
                     take()  # from the first batch on

@@ -3,6 +3,7 @@
 Each has two readings: what the gauge of a core shows, and how many steps it makes, as a share of computing alone.
 """
 
+import time
 from functools import partial
 
 from course_lib.accounting import hardware
@@ -78,7 +79,7 @@ class _Loop:
     def _waiting(self, compute, alone: float):
         if self.name == "computing alone":
             return compute
-        wait = loops.time.sleep if self.name == "waiting asleep" else loops.poll
+        wait = time.sleep if self.name == "waiting asleep" else loops.poll
 
         def loop():
             wait(alone)

@@ -12,7 +12,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments import Result, Unavailable, registry
 from course_lib.experiments.recordings import loading, taking
 from course_lib.experiments.running.result import canonical, sign
-from course_lib.figures.tabular import html_table, quantity, text_table
+from course_lib.figures.tabular import DASH, WIDTH, html_table, quantity, text_table, without_dashes
 from tests.experiments.example import CPU, GPU, keep, result
 
 # ---------------------------------------------------------------- JSON
@@ -95,12 +95,15 @@ def test_what_a_lesson_expects_is_judged_only_on_a_quiet_machine(capsys):
     busy = result(used_by_others=0.4)
     busy.judge(True, "adding is slow")
     out = capsys.readouterr().out
-    assert out == "It holds in this run, although other programs used the processor meanwhile: adding is slow.\n"
+    assert max(map(len, out.splitlines())) <= WIDTH
+    whole = " ".join(out.split())
+    assert whole == "It holds in this run, although other programs used the processor meanwhile: adding is slow."
     busy.judge(False, "adding is slow")
-    assert capsys.readouterr().out.startswith("Too noisy to judge whether adding is slow: other programs used")
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("Too noisy to judge whether adding is slow: other programs used")
     wide = dataclasses.replace(quiet, raw={**quiet.raw, "additions": (1.0, 2.0, 3.0)})
     wide.judge(False, "adding is slow")
-    assert "the repeats of additions spread widely." in capsys.readouterr().out
+    assert "the repeats of additions spread widely." in " ".join(capsys.readouterr().out.split())
 
 
 # ---------------------------------------------------------------- comparison
@@ -281,6 +284,34 @@ def test_a_column_without_any_value_is_left_out_with_its_footnote(recordings):
     compared = result("pointer_chase").compare()
     assert "data sheet" not in compared._repr_html_()
     assert "data sheet" in result("same_flops").compare()._repr_html_()
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+def test_no_column_is_nothing_but_dashes(replayed, recordings):
+    """`data_hunger` predicts nothing, and no recording stands beside it."""
+    here = dataclasses.replace(result("data_hunger"), replayed=replayed)
+    for compared in (here.compare(), result().compare(), result("pointer_chase").compare()):
+        for column in zip(*compared._cells()[1], strict=True):
+            assert set(column) != {DASH}
+    live, recorded = "measured here", "recorded"
+    assert here.compare()._cells()[0] == ["case", recorded if replayed else live]
+    assert "Recorded: none yet." in str(result("data_hunger").compare()), "the sentence says what no column shows"
+
+
+def test_a_result_leaves_out_what_was_not_measured():
+    there = result("training_ladder")
+    peak = next(column for column in there.columns if column.key == "peak")
+    rows = [{**row, "peak": None} for row in there.rows]
+    nowhere = dataclasses.replace(there, rows=rows)
+    once = dataclasses.replace(there, rows=[*rows[1:], {**rows[0], "peak": 1e9}])
+    assert peak.heading not in nowhere._cells()[0]
+    assert peak.heading in once._cells()[0]
+
+
+def test_only_columns_of_dashes_are_left_out():
+    rows = [["a", DASH, "1", DASH], ["b", DASH, DASH, "2"]]
+    assert without_dashes(["case", "p", "q", "r"], rows) == (["case", "q", "r"], [["a", "1", DASH], ["b", DASH, "2"]])
+    assert without_dashes(["case", "p"], []) == (["case", "p"], [])
 
 
 def test_code_in_a_note_is_shown_as_code():

@@ -104,7 +104,7 @@ def test_a_person_grades_and_the_csv_follows(handed_in, three, grade):
     assert rows["bob"] | {"q98.share": "3", "q98-why": "", "to_grade_by_hand": "1"} == rows["bob"]
     page = (handed_in.folder / "grades" / UNIT / "feedback" / "ada.html").read_text()
     assert "Well read." in page
-    assert "2.5 of 3 points" in page
+    assert "Points: 2.5 of 3" in page
     assert "set by a person" in (handed_in.folder / "grades" / UNIT / "feedback" / "bob.html").read_text()
 
 

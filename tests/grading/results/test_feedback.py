@@ -36,15 +36,18 @@ ANSWERS = {
     "blank": {id: None for id in RIGHT},
 }
 SAYS = {
-    "squared": ("The twice", ["0 of 2 points", "<code>twice(x=3)</code> returned 9", "You squared it."]),
+    "squared": ("The twice", ["Points: 0 of 2", "<code>twice(x=3)</code> returned 9", "You squared it."]),
     "off": ("The twice", ["returned 7", "too large"]),
     "text": ("The twice", ["&#x27;six&#x27;", "should be of type number"]),
     "error": ("The twice", ["raised KeyError", "lost"]),
-    "memorised": ("The twice", ["0 of 2 points", "Right on the inputs that you can see in the exercise, not right on"]),
-    "no-cards": ("The share", ["1 of 3 points", "Right for one card. Not right for several cards.", "Divide by the"]),
-    "some-cards": ("The share", ["1 of 3 points", "not right on others: several cards."]),
-    "gigabytes": ("The bandwidth", ["0 of 1 points", "3350 TB/s", "That many GB/s, or TB/s?"]),
-    "blank": ("The pieces", ["0 of 2 points", "<code>pieces</code> is not done"]),
+    "memorised": (
+        "The twice",
+        ["Points: 0 of 2", "Right on the inputs that you can see in the exercise, not right"],
+    ),
+    "no-cards": ("The share", ["Points: 1 of 3", "Right for one card. Not right for several cards.", "Divide by the"]),
+    "some-cards": ("The share", ["Points: 1 of 3", "not right on others: several cards."]),
+    "gigabytes": ("The bandwidth", ["Points: 0 of 1", "3350 TB/s", "That many GB/s, or TB/s?"]),
+    "blank": ("The pieces", ["Points: 0 of 2", "<code>pieces</code> is not done"]),
 }
 
 

@@ -81,6 +81,15 @@ def test_a_slider_of_fractions_moves_by_a_hundredth_of_its_range(live):
     assert slider.step == 0.25
 
 
+def test_every_control_has_room_for_the_longest_name(live):
+    def f(bytes_per_number, k, way, both):
+        return k
+
+    shown = explore.interact(f, bytes_per_number=(1, 9), k=7, way=["a", "b"], both=True)
+    *controls, _ = shown.widget.children
+    assert [control.style.description_width for control in controls] == ["17ch"] * 3
+
+
 def test_a_number_and_a_text_have_no_control(live):
     shown = explore.interact(ridge, rows=(1, 9), width=64)
     assert [type(child).__name__ for child in shown.widget.children] == ["IntSlider", "Output"]
