@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from course_lib.teaching.checks.check import Check
-from course_lib.teaching.checks.check_form import decode_arguments, expected, parameters, steady_draws
+from course_lib.teaching.checks.check_form import decode_arguments, drawn_inputs, expected, is_steady, parameters
 from course_lib.teaching.checks.check_values import plain
 from tools import edits, slips
 from tools.slips import Mutant
@@ -74,12 +74,16 @@ def tried(check: Check, draws: int = DRAWS) -> Trial:
     """
     if check.unit is not None:
         return Trial([], [])
-    pool = [(group, case) for group, cases in steady_draws(check, draws).items() for case in cases]
+    pool = [(group, case) for group, cases in drawn_inputs(check, draws).items() for case in cases]
+    steady = {at for at, (_, case) in enumerate(pool) if is_steady(check, case)}
+    if missing := {group for group, _ in pool} - {pool[at][0] for at in steady}:
+        where = f" {min(missing)}" if min(missing) else ""
+        raise ValueError(f"check {check.id!r}: no drawn input{where} has answers that all processors round alike")
     public = _Inputs(check, [case for _, case in check.inputs()])
     drawn = _Inputs(check, [case for _, case in pool])
     every = [(each, public.noticing(each.run), drawn.noticing(each.run)) for each in mutants(check, drawn.cases)]
     partly = _partly(check, public, drawn, [(told, by) for _, told, by in every])
-    chosen = _choose([group for group, _ in pool], [by for _, told, by in every if not told], partly)
+    chosen = _choose([group for group, _ in pool], [by for _, told, by in every if not told], partly, steady)
     found = [Survivor(each.name, True, False) for each, told, by in every if each.reachable and told and not by]
     mixed = _Inputs(check, _mixed(check, public.cases + drawn.cases))
     for mutant, told, by in every:
@@ -108,14 +112,16 @@ def _matters(mutant: Mutant, public: "_Inputs", drawn: "_Inputs", mixed: "_Input
     return public.notice(probe) or drawn.notice(probe)
 
 
-def _choose(groups: Sequence[str], noticing: Sequence[set[int]], partly: Sequence[set[int]] = ()) -> list[int]:
+def _choose(
+    groups: Sequence[str], noticing: Sequence[set[int]], partly: Sequence[set[int]], steady: set[int]
+) -> list[int]:
     """Which drawn inputs a learner's check gets: greedily those that notice most of what none before them does, at most
     `MOST` of a group, filled up to `FEWEST` with those that do so of `partly`, then with the first drawn; in the order
-    of the groups.
+    of the groups. Only `steady` ones: whether an input is so may hang on the processor, so it matters for these alone.
     """
     chosen: list[int] = []
     for wanted, most in ((noticing, MOST), (partly, FEWEST), ([{at} for at in range(len(groups))], FEWEST)):
-        left = [each for each in wanted if each and each.isdisjoint(chosen)]
+        left = [each & steady for each in wanted if each & steady and each.isdisjoint(chosen)]
         while left:
             counts = Counter(at for each in left for at in each if _members(groups, chosen, groups[at]) < most)
             if not counts:
