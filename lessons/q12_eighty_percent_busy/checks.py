@@ -102,10 +102,14 @@ def _workers_all_cores(load, compute, cores):
 
 
 def _draw_workers(rng):
-    """Times in whole ms; half of the draws have a core for each worker and none for the step."""
+    """Times in whole ms; half of the draws have a core for each worker and none for the step. Now and then all cores
+    are busy to the last ms.
+    """
     compute, many = rng.randrange(4, 40), rng.randrange(2, 17)
-    load = compute * many - (rng.randrange(1, compute) if rng.random() < 0.85 else 0)
-    return load, compute, many if rng.random() < 0.49 else rng.choice([None, many + 1, many + 4])
+    if rng.random() < 0.08:
+        return compute * many, compute, many + 1
+    load = compute * many - (rng.randrange(1, compute) if rng.random() < 0.9 else 0)
+    return load, compute, many if rng.random() < 0.53 else rng.choice([None, many + 1, many + 4])
 
 
 # ---- q12.monitor ---------------------------------------------------------------------------------
