@@ -65,14 +65,10 @@ def killed_runs() -> dict[str, dict[str, float]]:
 
 
 def _end(process: subprocess.Popen) -> None:
-    """End the program and all that it forked: they are a group of their own."""
-    try:
+    """End the program if it still runs, with all that it forked: they are a group of their own."""
+    if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
-    for pipe in (process.stdout, process.stderr):
-        pipe.close()
+        process.communicate()
 
 
 # ---------------------------------------------------------------- the program
@@ -153,22 +149,29 @@ def _life(torch, folder: Path, until: int | None, writing: bool = False) -> tupl
     reading, telling = os.pipe()
     child = os.fork()
     if not child:
+        code = 1
         try:
-            signal.alarm(LATEST)
+            signal.alarm(LATEST)  # a fork does not inherit it
             os.close(reading)
             (_write_half if writing else _train)(torch, folder, telling)
+            code = 0
         finally:
-            os._exit(0)
+            os._exit(code)  # nothing of the parent's is flushed or cleaned up twice
     os.close(telling)
     first = None
-    with os.fdopen(reading, "rb") as told:
-        while record := told.read(_RECORD.size):
-            step, loss = _RECORD.unpack(record)
-            first = first or (step, loss)
-            if until is not None and (writing or step + 1 >= until):
-                os.kill(child, signal.SIGKILL)
-                break
-    os.waitpid(child, 0)
+    try:
+        with os.fdopen(reading, "rb") as told:
+            while record := told.read(_RECORD.size):
+                step, loss = _RECORD.unpack(record)
+                first = first or (step, loss)
+                if until is not None and (writing or step + 1 >= until):
+                    break
+    finally:
+        if until is not None:
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    if (until is None) == os.WIFSIGNALED(status) or not first:
+        raise RuntimeError(f"a run that was to stop at {until} ended with status {status}")
     return first
 
 
