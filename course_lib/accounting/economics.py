@@ -281,8 +281,8 @@ def expected_waste(*, interval_seconds, checkpoint_seconds, mtbf_seconds, restar
 class FailingRun:
     """What a run of `work` useful seconds took, in s: work + saving + lost + restarting = seconds.
 
-    saving: checkpoints that were finished. lost: work, and checkpoints half done, that a failure undid. restarting: what
-    followed failures, broken restarts included. failures: how many.
+    saving: checkpoints that were finished. lost: work, and checkpoints half done, that a failure undid. restarting:
+    what followed failures, broken restarts included. failures: how many.
     """
 
     work: float

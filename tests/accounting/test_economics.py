@@ -264,7 +264,9 @@ def test_the_expected_waste_is_what_a_walk_over_the_clock_loses(interval, restar
 def test_a_failing_run_adds_up():
     rates = {"interval_seconds": 70, "checkpoint_seconds": 5, "mtbf_seconds": 300}
     run = economics.failing_run(work_seconds=1000, restart_seconds=40, seed=3, **rates)
-    assert run.failures > 2 and run.restarting >= 40 and run.lost > 0
+    assert run.failures > 2
+    assert run.restarting >= 40
+    assert run.lost > 0
     assert run.saving == 5 * 15  # fourteen pieces of 70 s, and the rest
     assert run.seconds == run.work + run.saving + run.lost + run.restarting
     assert run == economics.failing_run(work_seconds=1000, restart_seconds=40, seed=3, **rates)
