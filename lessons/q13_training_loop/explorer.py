@@ -1,5 +1,7 @@
 """Time lost to checkpoints and failures over the interval between checkpoints."""
 
+from bisect import bisect
+
 from course_lib.accounting import economics, units
 from course_lib.figures.plots import Axis, Figure, Line, Points
 from course_lib.teaching.explore.controls import Choice, Number, Whole
@@ -26,6 +28,16 @@ def lost_time(devices=16_384, years=5.8, checkpoint=60.0, restart=0):
     }
     state = {"devices": devices, "years": years, "checkpoint": checkpoint, "restart": restart}
     return build(view, controls, state, "explorer.lost_time")
+
+
+def first_above(percent: float, *, years: float, checkpoint: float) -> int:
+    """The smallest number of devices that lose more than so many % at the best interval, restarts left out."""
+
+    def lost(devices: int) -> float:
+        rates = {"checkpoint_seconds": checkpoint, "mtbf_seconds": years * YEAR / devices}
+        return 100 * economics.expected_waste(interval_seconds=economics.daly_interval(**rates), **rates)
+
+    return 1 + bisect(range(1, 10**6), percent, key=lost)
 
 
 def view(devices: int, years: float, checkpoint: float, restart: int) -> View:

@@ -20,7 +20,8 @@ from course_lib.experiments.running.errors import Unavailable
 from course_lib.units.q13_training_loop import loop
 
 KILLS, AT = 4, 50  # kills at random steps; the step at which the forgetful runs stop
-LATEST = 90  # s, then everything is ended
+LATEST = 180  # s, then everything is ended
+FOLDER = "course-killed-runs-"
 _RECORD = struct.Struct("<id")  # what a run tells of a step: its number, its loss
 VARIANTS = {
     "killed, resumed": (),
@@ -43,7 +44,7 @@ def killed_runs() -> dict[str, dict[str, float]]:
         "CUDA_VISIBLE_DEVICES": "",  # the runs are the processor's
         "OMP_NUM_THREADS": "1",
     }
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix=FOLDER, ignore_cleanup_errors=True) as folder:
         process = subprocess.Popen(
             [sys.executable, "-m", __name__, folder],
             env=environment,
