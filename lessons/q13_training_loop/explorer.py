@@ -11,7 +11,7 @@ from course_lib.words import words
 say = words(__file__)
 YEAR = 365.25 * 86_400  # s
 RESTARTS = (0, 60, 300, 600, 1800, 3600)  # s
-FACTORS = tuple(2 ** (step / 4) for step in range(-16, 17))  # intervals, over Young's
+FACTORS = tuple(2 ** (step / 8) for step in range(-32, 33))  # intervals, over Young's
 
 
 def lost_time(devices=16_384, years=5.8, checkpoint=60.0, restart=0):
@@ -48,8 +48,6 @@ def view(devices: int, years: float, checkpoint: float, restart: int) -> View:
     def lost(interval):
         return 100 * economics.expected_waste(interval_seconds=interval, restart_seconds=restart, **rates)
 
-    intervals = [young * factor for factor in FACTORS if young * factor + checkpoint < 3 * rates["mtbf_seconds"]]
-    wastes = [lost(interval) for interval in intervals]
     best = lost(daly)
     values = {
         "mtbf": units.format_seconds(rates["mtbf_seconds"]),
@@ -59,14 +57,17 @@ def view(devices: int, years: float, checkpoint: float, restart: int) -> View:
         "twice": lost(2 * daly),
         "half": lost(daly / 2),
     }
+    high = 4 * best
+    reached = [young * factor for factor in FACTORS if young * factor + checkpoint < 3 * rates["mtbf_seconds"]]
+    shown = {interval / 60: waste for interval in reached if (waste := lost(interval)) <= high}
     figure = Figure(
         title=say("title", **values),
         description=say("description", devices=devices, **values),
-        x=Axis(say("axes", "x"), "s", intervals[0], intervals[-1], "log"),
-        y=Axis(say("axes", "y"), "%", 0, 4 * best),
+        x=Axis(say("axes", "x"), "min", min(shown) / 1.1, max(shown) * 1.1, "log"),
+        y=Axis(say("axes", "y"), "%", 0, high),
         marks=(
-            Line(intervals, [min(waste, 4 * best) for waste in wastes]),
-            Points((daly,), (best,), (say("best"),), strong=True),
+            Line(list(shown), list(shown.values())),
+            Points((daly / 60,), (best,), (say("best"),), strong=True),
         ),
     )
     readout = {name: values[name] for name in ("mtbf", "young", "daly")}

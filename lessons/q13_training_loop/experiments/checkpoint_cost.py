@@ -37,12 +37,12 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 
 def _expected(device: hardware.Device, way: str, nbytes: int) -> float | None:
-    """ms of a copy within memory, which reads and writes each byte; the drive's speed is not known."""
-    return 1e3 * 2 * nbytes / device.memory_bandwidth if way == WAYS[0] else None
+    """Seconds of a copy within memory, which reads and writes each byte; the drive's speed is not known."""
+    return 2 * nbytes / device.memory_bandwidth if way == WAYS[0] else None
 
 
 def _observe(bench, seconds: float, way: str, nbytes: int, repeats: int) -> list[float]:
-    """ms of each repeat, after one that is not counted."""
+    """Seconds of each repeat, after one that is not counted."""
     torch = bench.torch
     with timing.single_thread(torch), tempfile.TemporaryDirectory() as folder:
         state = [torch.randn(nbytes // 4 // TENSORS) for _ in range(TENSORS)]
@@ -55,7 +55,7 @@ def _observe(bench, seconds: float, way: str, nbytes: int, repeats: int) -> list
             "write and force": lambda: _forced(torch, state, path),
             "read": lambda: torch.load(path, weights_only=True),
         }
-        return [1e3 * _seconds(ways[way]) for _ in range(repeats + 1)][1:]
+        return [_seconds(ways[way]) for _ in range(repeats + 1)][1:]
 
 
 def _forced(torch, state, path: Path) -> None:
@@ -81,7 +81,7 @@ EXPERIMENT = Experiment(
     question=say("question"),
     columns=quantity_columns(
         say("columns", "measured"),
-        "ms",
+        "s",
         Column("way", say("columns", "way"), "", "str", shown=False),
         Column("size", say("columns", "size"), "MiB", "int", shown=False),
     ),
