@@ -6,6 +6,7 @@ programs in pairs, one after the other, and knows the noise of its own answer.
 
 import statistics
 import time
+from collections.abc import Callable
 from functools import partial
 
 from course_lib.accounting import hardware
@@ -21,7 +22,11 @@ say = words(__file__)
 
 PRODUCTS, MORE = 20, 21  # of a step; 5 % more work
 ASKED, PAIRS = 50, 40
-RULES = ("yesterday's median", "yesterday's minimum", "pairs")
+YESTERDAY: dict[str, Callable[[list[float]], float]] = {
+    "yesterday's median": statistics.median,
+    "yesterday's minimum": min,
+}
+RULES = (*YESTERDAY, "pairs")
 CHANGES = ("no change", "5 % slower")
 
 
@@ -68,7 +73,7 @@ class _Trial:
             for change, program in zip(CHANGES, (old, new), strict=True):
                 ratios, today = _in_pairs(old, program, self._pairs)
                 alarms["pairs", change] += benchmarking.is_slower(ratios)
-                for rule, of in zip(RULES, (statistics.median, min), strict=False):
+                for rule, of in YESTERDAY.items():
                     alarms[rule, change] += of(today) / of(yesterday) - 1 > benchmarking.LEAST
         return {key: 100 * count / ASKED for key, count in alarms.items()}
 
