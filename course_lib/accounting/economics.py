@@ -1,6 +1,5 @@
 """Time, utilisation, scaling laws, failures, energy and money. All in seconds, joules and dollars."""
 
-import random
 from dataclasses import dataclass
 from math import exp, sqrt
 
@@ -310,9 +309,11 @@ def failing_run(
     finished checkpoint when a failure strikes is done again, after restart_seconds. Times between failures are
     exponential with the mean mtbf_seconds, drawn from `seed`.
     """
+    from random import Random  # costs an import that most callers never need
+
     cost, mtbf = _failures(checkpoint_seconds, mtbf_seconds)
     interval, restart = _piece(interval_seconds, cost, mtbf, restart_seconds)
-    work, draw = units.positive(work_seconds, "work_seconds"), random.Random(seed)
+    work, draw = units.positive(work_seconds, "work_seconds"), Random(seed)
     saving = lost = restarting = done = 0.0
     failures, left = 0, draw.expovariate(1 / mtbf)  # seconds until the next failure
     while done < work:
