@@ -26,7 +26,11 @@ _RECORD = struct.Struct("<id")  # what a run tells of a step: its number, its lo
 VARIANTS = {
     "killed, resumed": (),
     "newest file torn": (),
-    **{f"without {piece}": (piece,) for piece in loop.PIECES},
+    "without optimizer": ("optimizer",),
+    "without schedule": ("schedule",),
+    "without scaler": ("scaler",),
+    "without generator": ("generator",),
+    "without position": ("position",),
     "weights only": loop.PIECES,
 }
 
