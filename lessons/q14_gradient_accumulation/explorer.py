@@ -49,11 +49,9 @@ def view(model: str, device: str, sequences: int, parts: int, cards: int) -> Vie
     fits = "fits" if needs <= room else "full"
     figure = Figure(
         title=say("title", fits, **numbers),
-        description=say(
-            "description", name=models.load(model).name, device=chip.name, sequences=sequences, **numbers
-        ),
+        description=say("description", name=models.load(model).name, device=chip.name, sequences=sequences, **numbers),
         x=Axis(say("axes", "x"), "", 0.8, 160, "log"),
-        y=Axis(say("axes", "y"), "GB", 1, 1000, "log"),
+        y=Axis(say("axes", "y"), "GB", 1, 3000, "log"),
         marks=(
             Line(counts, peaks),
             Line((0.8, 160), (room, room), dashed=True),

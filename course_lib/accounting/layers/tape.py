@@ -359,8 +359,8 @@ class Step:
 
     head, final_norm, layer, embedding: lists of `Op`. unsaved, in_core: what a block's forward pass holds beside all
     that it saves, at its end and inside attention. kept: part -> bytes that live until the blocks are through. logits,
-    inputs: what the caller holds. tied: whether the head is the embedding. tensors: the parameter tensors in the model's
-    order: those before the blocks, of one block, and after the blocks. L, R: blocks, and all but one.
+    inputs: what the caller holds. tied: whether the head is the embedding. tensors: the parameter tensors in the order
+    of the model: those before the blocks, of one block, and after the blocks. L, R: blocks, and all but one.
     """
 
     def __init__(self, model, x):

@@ -144,7 +144,9 @@ def plot(result):
 EXPERIMENT = Experiment(
     name="accumulation_equivalence",
     question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "%", Column("same", say("columns", "same"), "", "bool", shown=False)),
+    columns=quantity_columns(
+        say("columns", "measured"), "%", Column("same", say("columns", "same"), "", "bool", shown=False)
+    ),
     timed=False,
     cases=cases,
     table=rows_of_quantity,

@@ -42,7 +42,9 @@ def plot(result):
 EXPERIMENT = Experiment(
     name="ddp_no_sync",
     question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "B", Column("parts", say("columns", "parts"), "", "int", shown=False)),
+    columns=quantity_columns(
+        say("columns", "measured"), "B", Column("parts", say("columns", "parts"), "", "int", shown=False)
+    ),
     timed=False,
     cases=cases,
     table=rows_of_quantity,
