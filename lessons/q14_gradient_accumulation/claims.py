@@ -17,10 +17,10 @@ def _ruling(cases) -> str:
     return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
-def _gradient(numbers: Sequence[float], masks: Sequence[int] | None = None) -> float:
-    """Of the mean of (w·x·mask − 1)², at w = 2."""
-    masks = masks or [1] * len(numbers)
-    return fmean(2 * (2 * x * mask - 1) * x * mask for x, mask in zip(numbers, masks, strict=True))
+def _gradient(inputs: Sequence[float], targets: Sequence[float] | None = None) -> float:
+    """Of the mean of (w·x − target)², at w = 2; the targets are 1 unless they are given."""
+    targets = targets or [1.0] * len(inputs)
+    return fmean(2 * (2 * x - target) * x for x, target in zip(inputs, targets, strict=True))
 
 
 def _split(numbers: Sequence, sizes: Sequence[int]) -> list[Sequence]:
@@ -33,7 +33,7 @@ def _split(numbers: Sequence, sizes: Sequence[int]) -> list[Sequence]:
 
 def _normalised(numbers: Sequence[float]) -> list[float]:
     mean, deviation = fmean(numbers), pvariance(numbers) ** 0.5
-    return [(x - mean) / deviation + 1 for x in numbers]
+    return [(x - mean) / deviation for x in numbers]
 
 
 def s003_62() -> Verdict:
@@ -44,7 +44,7 @@ def s003_62() -> Verdict:
         "equal": fmean(map(_gradient, halves)) / whole,
         "unequal": fmean(map(_gradient, unequal)) / whole,
         "weighted": sum(len(part) * _gradient(part) for part in unequal) / len(NUMBERS) / whole,
-        "norm": fmean(_gradient(_normalised(part)) for part in unequal) / _gradient(_normalised(NUMBERS)),
+        "norm": fmean(_gradient(_normalised(part), part) for part in halves) / _gradient(_normalised(NUMBERS), NUMBERS),
     }
     off = {name: abs(ratio - 1) for name, ratio in found.items()}
     return Verdict(_ruling(value < 1e-9 for value in off.values()), off=off)
@@ -92,8 +92,8 @@ def dropout() -> Verdict:
     def gradient(seed, sizes):
         draw, total = random.Random(seed), 0.0
         for part in _split(NUMBERS, sizes):
-            masks = [2 * (draw.random() < 0.5) for _ in part]  # dropped, or twice as large
-            total += len(part) / len(NUMBERS) * _gradient(part, masks)
+            kept = [2 * x * (draw.random() < 0.5) for x in part]  # dropped, or twice as large
+            total += len(part) / len(NUMBERS) * _gradient(kept)
         return total
 
     whole = gradient(1, (8,))

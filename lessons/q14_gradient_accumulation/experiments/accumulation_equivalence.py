@@ -19,10 +19,12 @@ CASES = {  # name → what its definition says in %, where it says something
     "equal parts, ÷ 4": 0.0,
     "unequal parts, by examples": 0.0,
     "dropout, the same seed": 0.0,
+    "batch norm, fixed statistics": 0.0,
     "equal parts, not divided": 300.0,
     "the same, AdamW's first step": 0.0,
     "unequal parts, ÷ 4": None,
     "hard digits in short parts, ÷ 4": None,
+    "dropout, whole batch, another seed": None,
     "batch norm": None,
     "clipped in each part": None,
     "contrastive loss": None,
@@ -81,6 +83,16 @@ def _clipped(torch) -> float:
     return parts.off(parts.accumulated(net, x, y, parts.EQUAL, parts.by_parts, after=clip), whole)
 
 
+def _other_masks(torch) -> float:
+    """Two gradients of the whole batch, with other masks."""
+    x, y = parts.batch(torch)
+    net, found = parts.network(torch, dropout=DROP), []
+    for seed in (1, 2):
+        with parts.seeded(torch, seed):
+            found.append(parts.accumulated(net, x, y, (parts.BATCH,), parts.by_parts))
+    return parts.off(found[1], found[0])
+
+
 def contrastive(torch):
     """A loss whose classes are the other examples of the part: each finds its own place among all of them."""
 
@@ -128,6 +140,10 @@ _RUNS = {
         torch, parts.UNEQUAL, parts.by_parts, order=hard_last(torch)
     ),
     "batch norm": lambda torch: _gradients(torch, parts.EQUAL, parts.by_parts, net=parts.network(torch, norm=True)),
+    "dropout, whole batch, another seed": _other_masks,
+    "batch norm, fixed statistics": lambda torch: _gradients(
+        torch, parts.EQUAL, parts.by_parts, net=parts.network(torch, norm=True).eval()
+    ),
     "clipped in each part": _clipped,
     "contrastive loss": lambda torch: _gradients(torch, parts.EQUAL, parts.by_parts, loss=contrastive(torch)),
     "64 parts, added up in bf16": _added_in_bf16,
@@ -137,7 +153,7 @@ _RUNS = {
 def plot(result):
     """How far each suspect is off."""
     broken = [value for name, value in result.measured.items() if value > 0.1]
-    title = say("title", same=len(result.measured) - len(broken), broken=len(broken))
+    title = say("title", same=len(result.measured) - len(broken), all=len(result.measured), broken=len(broken))
     return dots(result, title=title, axis=say("axis"), log=False)
 
 
