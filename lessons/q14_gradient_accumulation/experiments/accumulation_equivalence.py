@@ -106,10 +106,10 @@ def contrastive(torch):
 def _added_in_bf16(torch) -> float:
     x, y = parts.batch(torch)
     net = parts.network(torch)
-    whole, total = parts.accumulated(net, x, y, (parts.BATCH,), parts.by_parts), None
+    whole = parts.accumulated(net, x, y, (parts.BATCH,), parts.by_parts)
+    total = torch.zeros_like(whole, dtype=torch.bfloat16)
     for inputs, targets in zip(x.split(list(MANY)), y.split(list(MANY)), strict=True):
-        each = parts.accumulated(net, inputs, targets, (len(inputs),), parts.by_parts) / len(MANY)
-        total = each.bfloat16() if total is None else total + each.bfloat16()
+        total += (parts.accumulated(net, inputs, targets, (len(inputs),), parts.by_parts) / len(MANY)).bfloat16()
     return parts.off(total.float(), whole)
 
 

@@ -29,8 +29,8 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             Case(
                 say("case", **how),
                 say("calls", each=batch // parts, **how),
-                observe=partial(_observe, model=model, **how),
-                expect=partial(_expected, model=model, **how),
+                observe=partial(_observe, model=model, batch=batch, seq=seq, parts=parts),
+                expect=partial(_expected, model=model, batch=batch, seq=seq, parts=parts),
                 facts={"parts": parts},
             )
         )
@@ -39,8 +39,9 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 def _expected(device: hardware.Device, model, batch: int, seq: int, parts: int) -> float:
     """On a GPU AdamW updates all tensors at once, which is PyTorch's default there."""
-    how = {"attention": "sdpa", "foreach": device.kind == "gpu"}
-    return float(int(memory.accumulated_peak(model, batch=batch, parts=parts, seq=seq, **how)))
+    foreach = device.kind == "gpu"
+    peak = memory.accumulated_peak(model, batch=batch, parts=parts, seq=seq, attention="sdpa", foreach=foreach)
+    return float(int(peak))
 
 
 def _observe(bench, seconds: float, model, batch: int, seq: int, parts: int) -> list[float]:
