@@ -40,7 +40,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("calls", name),
             observe=partial(_observe, name=name),
             expect=lambda device, told=told: told,
-            facts={"same": told == 0.0},
+            facts={"same": int(told == 0.0)},
         )
         for name, told in CASES.items()
     )
@@ -161,7 +161,7 @@ EXPERIMENT = Experiment(
     name="accumulation_equivalence",
     question=say("question"),
     columns=quantity_columns(
-        say("columns", "measured"), "%", Column("same", say("columns", "same"), "", "bool", shown=False)
+        say("columns", "measured"), "%", Column("same", say("columns", "same"), "", "int", shown=False)
     ),
     timed=False,
     cases=cases,

@@ -72,7 +72,7 @@ def plot(result):
 EXPERIMENT = Experiment(
     name="critical_batch",
     question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "steps", Column("batch", say("columns", "batch"), "", "int")),
+    columns=quantity_columns(say("columns", "measured"), "", Column("batch", say("columns", "batch"), "", "int")),
     timed=False,
     cases=cases,
     table=rows_of_quantity,
