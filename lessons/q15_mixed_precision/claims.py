@@ -3,7 +3,8 @@
 import math
 import random
 
-from course_lib.accounting import hardware, launch, memory, models, precision, roofline
+from course_lib.accounting import hardware, memory, models, precision, roofline
+from course_lib.accounting.queues import launch
 from course_lib.teaching.cards.verdict import Verdict
 from course_lib.units.q15_mixed_precision import narrow
 
