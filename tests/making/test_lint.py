@@ -293,6 +293,7 @@ ELSEWHERE = {  # problems that stand in another place than the replaced text
     "card without truth": ("cards.toml", 1),
     "card without claim": ("cards.toml", 7),
     "claim without a derivation": ("cards.toml", 7),
+    "number without a derivation": ("cards.toml", 1),
     "claim names no number": ("cards.toml", 7),
     "correction with an open brace": ("cards.toml", 7),
     "part in another form": ("lesson.md", 1),
