@@ -1,7 +1,7 @@
 """The answer of every card is computed, in each of its rounds: learners meet a truth that fails at the reveal only.
 
-The answer of the first round is held against `ledger.toml`, derived by hand from the prompt. What an experiment measures
-is read from its recording here, so that no number hangs on this machine's speed. A few choices are timed by their truths.
+The answer of the first round is held against `ledger.toml`, derived by hand from the prompt. What an experiment
+measures is read from its recording here, so that no number hangs on this machine's speed; a few choices are timed.
 """
 
 import tomllib
