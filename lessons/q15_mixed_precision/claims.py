@@ -3,7 +3,8 @@
 import math
 import random
 
-from course_lib.accounting import hardware, launch, memory, models, precision, roofline
+from course_lib.accounting import hardware, memory, models, precision, roofline
+from course_lib.accounting.queues import launch
 from course_lib.teaching.cards.verdict import Verdict
 from course_lib.units.q15_mixed_precision import narrow
 
@@ -54,17 +55,6 @@ def s003_63() -> Verdict:
     halved = [2 * state["mixed"] == state["fp32"], *(kept[p] < 0.6 * kept["fp32"] for p in ("bf16", "amp-bf16"))]
     faster = [times > 1.1 for times in gain.values()]
     return Verdict(_ruling([*halved, *faster]), state=state, kept=kept, gain=gain)
-
-
-def s003_12() -> Verdict:
-    """What of 16 times comes from narrower numbers, and what is there without?"""
-    peak = hardware.load(A100).peak
-    shares = {
-        "units": peak("tf32") / peak("fp32"),
-        "width": peak("fp16") / peak("tf32"),
-        "narrower": peak("int8") / peak("fp16"),
-    }
-    return Verdict("fails" if shares["units"] > shares["width"] else "holds", **shares)
 
 
 def s003_49() -> Verdict:
