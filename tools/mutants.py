@@ -8,12 +8,13 @@ drawn inputs that make the public ones notice most, and the mutants that still e
 import random
 import signal
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from course_lib.teaching.checks.check import Check
-from course_lib.teaching.checks.check_form import decode_arguments, expected, parameters, steady_draws
+from course_lib.teaching.checks.check_form import decode_arguments, drawn_inputs, expected, is_steady, parameters
 from course_lib.teaching.checks.check_values import plain
 from tools import edits, slips
 from tools.slips import Mutant
@@ -23,6 +24,9 @@ DRAWS = 60
 
 FEWEST, MOST = 4, 6
 """Drawn inputs of each group that a learner's check has: more than the fewest only where they notice more."""
+
+OFTEN = 3
+"""Drawn inputs of a kind that must notice a slip, for which it is worth while to have a public one of that kind."""
 
 SECONDS = 2.0
 """Processor time that a mutant has for one input: one that loops for ever is noticed."""
@@ -70,20 +74,34 @@ def tried(check: Check, draws: int = DRAWS) -> Trial:
     """
     if check.unit is not None:
         return Trial([], [])
-    pool = [(group, case) for group, cases in steady_draws(check, draws).items() for case in cases]
+    pool = [(group, case) for group, cases in drawn_inputs(check, draws).items() for case in cases]
+    steady = {at for at, (_, case) in enumerate(pool) if is_steady(check, case)}
+    if missing := {group for group, _ in pool} - {pool[at][0] for at in steady}:
+        where = f" {min(missing)}" if min(missing) else ""
+        raise ValueError(f"check {check.id!r}: no drawn input{where} has answers that all processors round alike")
     public = _Inputs(check, [case for _, case in check.inputs()])
     drawn = _Inputs(check, [case for _, case in pool])
-    told, escaped, found = [], [], []
-    for mutant in mutants(check, drawn.cases):
-        (told if public.notice(mutant.run) else escaped).append(mutant)
-    noticing = [drawn.noticing(mutant.run) for mutant in escaped]
-    chosen = _choose([group for group, _ in pool], noticing)
-    found += [Survivor(each.name, True, False) for each in told if each.reachable and not drawn.notice(each.run)]
+    every = [(each, public.noticing(each.run), drawn.noticing(each.run)) for each in mutants(check, drawn.cases)]
+    partly = _partly(check, public, drawn, [(told, by) for _, told, by in every])
+    chosen = _choose([group for group, _ in pool], [by for _, told, by in every if not told], partly, steady)
+    found = [Survivor(each.name, True, False) for each, told, by in every if each.reachable and told and not by]
     mixed = _Inputs(check, _mixed(check, public.cases + drawn.cases))
-    for mutant, by in zip(escaped, noticing, strict=True):
-        if by.isdisjoint(chosen) and (by or _matters(mutant, public, drawn, mixed)):
+    for mutant, told, by in every:
+        if not told and by.isdisjoint(chosen) and (by or _matters(mutant, public, drawn, mixed)):
             found.append(Survivor(mutant.name, False, bool(by)))
     return Trial(found, [pool[at] for at in chosen])
+
+
+def _partly(check: Check, public: "_Inputs", drawn: "_Inputs", noticing: Sequence[tuple[set, set]]) -> list[set[int]]:
+    """Drawn inputs that notice a slip which is made on inputs of one kind only, where no chosen input notices it."""
+    kinds = slips.kinds(check, public.cases + drawn.cases, public.right + drawn.right)
+    found: dict[frozenset, None] = {}
+    for told, by in dict.fromkeys((frozenset(told), frozenset(by)) for told, by in noticing):
+        for kind in kinds:
+            of_kind = by & {at - len(public.cases) for at in kind}
+            if len(of_kind) >= OFTEN and told.isdisjoint(kind):
+                found[of_kind] = None
+    return [set(each) for each in found]
 
 
 def _matters(mutant: Mutant, public: "_Inputs", drawn: "_Inputs", mixed: "_Inputs") -> bool:
@@ -94,23 +112,28 @@ def _matters(mutant: Mutant, public: "_Inputs", drawn: "_Inputs", mixed: "_Input
     return public.notice(probe) or drawn.notice(probe)
 
 
-def _choose(groups: Sequence[str], noticing: Sequence[set[int]]) -> list[int]:
+def _choose(
+    groups: Sequence[str], noticing: Sequence[set[int]], partly: Sequence[set[int]], steady: set[int]
+) -> list[int]:
     """Which drawn inputs a learner's check gets: greedily those that notice most of what none before them does, at most
-    `MOST` of a group, filled up to `FEWEST` with the first drawn; in the order of the groups.
+    `MOST` of a group, filled up to `FEWEST` with those that do so of `partly`, then with the first drawn; in the order
+    of the groups. Only `steady` ones: whether an input is so may hang on the processor, so it matters for these alone.
     """
     chosen: list[int] = []
-    left = [each for each in noticing if each]
-    while left:
-        free = [at for at, group in enumerate(groups) if sum(groups[one] == group for one in chosen) < MOST]
-        best = max(free, key=lambda at: sum(at in each for each in left), default=None)
-        if best is None or not any(best in each for each in left):
-            break
-        chosen.append(best)
-        left = [each for each in left if best not in each]
-    for at, group in enumerate(groups):
-        if at not in chosen and sum(groups[one] == group for one in chosen) < FEWEST:
-            chosen.append(at)
+    for wanted, most in ((noticing, MOST), (partly, FEWEST), ([{at} for at in range(len(groups))], FEWEST)):
+        left = [each & steady for each in wanted if each & steady and each.isdisjoint(chosen)]
+        while left:
+            counts = Counter(at for each in left for at in each if _members(groups, chosen, groups[at]) < most)
+            if not counts:
+                break
+            best = min(counts, key=lambda at: (-counts[at], at))
+            chosen.append(best)
+            left = [each for each in left if best not in each]
     return sorted(chosen, key=lambda at: (list(dict.fromkeys(groups)).index(groups[at]), at))
+
+
+def _members(groups: Sequence[str], chosen: Sequence[int], group: str) -> int:
+    return sum(groups[one] == group for one in chosen)
 
 
 class _Inputs:
@@ -124,21 +147,32 @@ class _Inputs:
     def notice(self, run: Callable) -> bool:
         """Whether one of them tells an answer from the right one."""
         for place, at in enumerate(self.order):
-            if not self._agrees(run, at):
+            try:
+                agrees = self._agrees(run, at)
+            except _TooLong:
+                agrees = False
+            if not agrees:
                 self.order.insert(0, self.order.pop(place))
                 return True
         return False
 
     def noticing(self, run: Callable) -> set[int]:
-        """Those that tell an answer from the right one."""
-        return {at for at in range(len(self.cases)) if not self._agrees(run, at)}
+        """Those that tell an answer from the right one; all that are left, where one takes too long."""
+        found = set()
+        for at in range(len(self.cases)):
+            try:
+                if not self._agrees(run, at):
+                    found.add(at)
+            except _TooLong:
+                return found | set(range(at, len(self.cases)))
+        return found
 
     def _agrees(self, run: Callable, at: int) -> bool:
         args, kwargs = decode_arguments(self.cases[at])
         with _limited(SECONDS), warnings.catch_warnings(action="ignore"):
             try:
                 return self.same.distance(plain(run(*args, **kwargs)), self.right[at]) <= 1
-            except (Exception, _TooLong):
+            except Exception:
                 return False
 
 

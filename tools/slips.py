@@ -119,6 +119,18 @@ def of_arguments(check: Check, draws: Sequence[dict] = ()) -> Iterator[Mutant]:
         yield Mutant(f"{what} refused", _unless(reference, names, refused), mixed=False)
 
 
+def kinds(check: Check, cases: Sequence[dict], answers: Sequence) -> list[set[int]]:
+    """Kinds of inputs, by what is given and by the right answer: for each, which of the inputs are of it."""
+    names = parameters(check.signature)
+    inputs = [_named(case, names) for case in cases]
+    found = [{at for at, given in enumerate(inputs) if test(given)} for _, test in _special(inputs, names)]
+    for key in dict.fromkeys(_keys(answers)) or [None]:
+        parts = [_under(answer, key) for answer in answers]
+        for test in _kinds([value for part in parts for value in part]).values():
+            found.append({at for at, part in enumerate(parts) if any(map(test, part))})
+    return found
+
+
 def _special(inputs: Sequence[dict], names: Sequence[str]) -> Iterator[tuple[str, Callable[[dict], bool]]]:
     """Kinds of inputs that an answer may not be ready for, each with the test of it."""
     for name in names:

@@ -7,7 +7,7 @@ configuration, and the calls of those that read images · `hardware` devices, li
 multiprocessors with their sources · `precision` number formats · `units` checks and formatting · `catalogue` reading
 the TOML files.
 What is counted: `flops` arithmetic · `memory` and `activations` bytes of training and of the cache · `roofline` time
-from both and a device · `queues` kernels that are launched, the pace of stages, waiting · `communication` collectives ·
-`parallelism` plans of many ranks · `inference` prefill and decode · `economics` utilisation, scaling laws, failures,
-energy and money.
+from both and a device · `queues` kernels that are launched, the pace of stages, waiting · `optimisation` learning
+rates · `communication` collectives · `parallelism` plans of many ranks · `inference` prefill and decode · `economics`
+utilisation, scaling laws, failures, energy and money.
 """

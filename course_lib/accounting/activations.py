@@ -201,12 +201,43 @@ def training_peak(
     Phases: loss_backward (loss and head), block_backward (with the forward pass of the last block), end_of_backward
     (the embedding) and optimizer.
     """
+    return _peak(model, batch, seq, image, precision, attention, recompute, optimizer, foreach)
+
+
+def accumulated_peak(
+    model,
+    batch=1,
+    parts=1,
+    seq=None,
+    image=None,
+    precision: str = "fp32",
+    attention: str = "eager",
+    recompute: str = "none",
+    optimizer: str = "adamw",
+    foreach: bool = False,
+) -> Peak:
+    """Bytes alive at the worst instant of a step whose `batch` goes through the model in `parts` equal parts.
+
+    As `training_peak`, of one part, and from the second part on the gradients of all weights are alive from its
+    beginning: each new one is added to the old one as soon as it is made, and freed. The caller holds the logits of one
+    part. ValueError where `parts` does not divide `batch`.
+    """
+    batch, parts = units.count(batch, "batch"), units.count(parts, "parts")
+    if batch % parts:
+        raise ValueError(f"parts={parts} must divide batch={batch}: the parts of a step are equal here.")
+    how = (image, precision, attention, recompute, optimizer, foreach)
+    return _peak(model, batch // parts, seq, *how, accumulates=parts > 1)
+
+
+def _peak(model, batch, seq, image, precision, attention, recompute, optimizer, foreach, accumulates=False) -> Peak:
     model = models.resolve(model)
-    step, held, instants = _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach)
+    how = (batch, seq, image, precision, attention, recompute, optimizer, foreach)
+    step, held, instants = _step(model, *how, accumulates)
     omitted = (*_BESIDE, *([_PATCH_SCRATCH] if model.reads_images else []))
     if any(step.attention._q > layer.f for layer in model.kinds[0][0].layers if hasattr(layer, "f")):
         omitted += (_WIDE_ATTENTION,)
-    more = {"assumptions": _assumptions(model, step.x, foreach), "omitted": omitted}
+    said = (*_assumptions(model, step.x, foreach), *([_ACCUMULATES] if accumulates else []))
+    more = {"assumptions": said, "omitted": omitted}
     phases = {}
     for name, (saved, gradients, temporaries) in instants.items():
         parts = held | {"activations": saved, "gradients": gradients, "temporaries": temporaries}
@@ -229,6 +260,8 @@ _BESIDE = (
     "The rounding, caching and fragmentation of a GPU's allocator.",
 )
 
+_ACCUMULATES = "Gradients of earlier parts are alive; a new one is added to them as soon as it is made."
+
 _WIDE_ATTENTION = (
     "Copies inside the attention of a model whose heads together are wider than its MLP: measured, its peak is up to "
     "13 % above this number in bf16 or under autocast, and up to 4 % in fp32."
@@ -241,7 +274,7 @@ _PATCH_SCRATCH = (
 )
 
 
-def _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach):
+def _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach, accumulates):
     """(Tape of the step, what it holds from beginning to end, the largest instant of each phase)."""
     units.flag(foreach, "foreach")
     states = _OPTIMIZER_STATES[units.choice(optimizer, "optimizer", _OPTIMIZER_STATES)]
@@ -256,7 +289,37 @@ def _step(model, batch, seq, image, precision, attention, recompute, optimizer, 
         "inputs": step.inputs,
         "logits": step.logits,
     }
-    return step, held, _instants(step, weights, optimizer, foreach)
+    found = _instants(step, weights, optimizer, foreach)
+    return step, held, (_accumulating(step, weights, found) if accumulates else found)
+
+
+def _accumulating(step, weights, instants) -> dict[str, tuple]:
+    """The instants where the gradients of all weights are there, and a new one leaves as soon as it has been added."""
+    head, norm, layer, embedding = map(_passing, (step.head, step.final_norm, step.layer, step.embedding))
+    waits = NOTHING  # a head that is the embedding: its gradient is added with the embedding's
+    if step.tied:
+        head, waits = step.head, total(op.grads for op in step.head)
+    one, outside = _saved(step.layer), _saved(step.embedding) + total(step.kept.values())
+    others, stream = step.R * one, step.stream
+    loss, last = tape.largest_instant(head), tape.largest_instant([*norm, *layer], waits, stream)
+    first, end = tape.largest_instant(layer, waits, stream), tape.largest_instant(embedding, waits, stream)
+    in_blocks = (
+        (outside + others + last[0], weights + last[1], last[2]),
+        (outside + first[0], weights + first[1], first[2]),
+        *((outside + others + one, weights, forward) for forward in (step.unsaved, step.in_core)),
+    )
+    saved = outside + others + one + _saved(step.final_norm) + loss[0]
+    return {
+        "loss_backward": (saved, weights + loss[1], loss[2]),
+        "block_backward": max(in_blocks, key=lambda instant: total(instant).value),
+        "end_of_backward": (end[0], weights + end[1], end[2]),
+        "optimizer": instants["optimizer"],
+    }
+
+
+def _passing(ops) -> list:
+    """The ops, with gradients of weights that are there for the length of their op only."""
+    return [op._replace(extra=op.extra + op.grads, grads=NOTHING) for op in ops]
 
 
 def _instants(step, weights, optimizer, foreach) -> dict[str, tuple]:

@@ -1,7 +1,7 @@
 """Time, utilisation, scaling laws, failures, energy and money. All in seconds, joules and dollars."""
 
 from dataclasses import dataclass
-from math import sqrt
+from math import exp, sqrt
 
 from course_lib.accounting import flops as _flops
 from course_lib.accounting import hardware, models, units
@@ -260,6 +260,84 @@ def wasted_fraction(*, interval_seconds, checkpoint_seconds, mtbf_seconds) -> fl
             f"mtbf_seconds={mtbf_seconds!r}. Are all three in seconds?"
         )
     return wasted
+
+
+def expected_waste(*, interval_seconds, checkpoint_seconds, mtbf_seconds, restart_seconds=0) -> float:
+    """Time lost over useful time, expected: M·e^(R/M)·(e^((τ + δ)/M) − 1)/τ − 1 (Daly 2006, of which `wasted_fraction`
+    is the first order).
+
+    τ, δ and M as in `daly_interval`. restart_seconds (R): from a failure to the first new step: noticing it, finding a
+    machine, loading the checkpoint. Failures come at random, and may strike a checkpoint or a restart too. R does not
+    depend on τ, so it moves no optimum. One piece as long as the whole work, τ = work, is a run that saves at its end
+    only. ValueError where a piece is so long that hardly any is finished.
+    """
+    cost, mtbf = _failures(checkpoint_seconds, mtbf_seconds)
+    interval, restart = _piece(interval_seconds, cost, mtbf, restart_seconds)
+    return mtbf * exp(restart / mtbf) * (exp((interval + cost) / mtbf) - 1) / interval - 1
+
+
+@dataclass(frozen=True)
+class FailingRun:
+    """What a run of `work` useful seconds took, in s: work + saving + lost + restarting = seconds.
+
+    saving: checkpoints that were finished. lost: work, and checkpoints half done, that a failure undid. restarting:
+    what followed failures, broken restarts included. failures: how many.
+    """
+
+    work: float
+    saving: float
+    lost: float
+    restarting: float
+    failures: int
+
+    @property
+    def seconds(self) -> float:
+        return self.work + self.saving + self.lost + self.restarting
+
+    @property
+    def waste(self) -> float:
+        """Time lost over useful time, as `expected_waste` says it."""
+        return self.seconds / self.work - 1
+
+
+def failing_run(
+    *, work_seconds, interval_seconds, checkpoint_seconds, mtbf_seconds, restart_seconds=0, seed=0
+) -> FailingRun:
+    """A run that is followed failure by failure: `expected_waste` is what it loses in the mean.
+
+    work_seconds: useful work; after each interval_seconds of it, and at the end, comes a checkpoint. What is not in a
+    finished checkpoint when a failure strikes is done again, after restart_seconds. Times between failures are
+    exponential with the mean mtbf_seconds, drawn from `seed`.
+    """
+    from random import Random  # costs an import that most callers never need
+
+    cost, mtbf = _failures(checkpoint_seconds, mtbf_seconds)
+    interval, restart = _piece(interval_seconds, cost, mtbf, restart_seconds)
+    work, draw = units.positive(work_seconds, "work_seconds"), Random(seed)
+    saving = lost = restarting = done = 0.0
+    failures, left = 0, draw.expovariate(1 / mtbf)  # seconds until the next failure
+    while done < work:
+        piece = min(interval, work - done)
+        if left >= piece + cost:
+            left, done, saving = left - piece - cost, done + piece, saving + cost
+            continue
+        lost, failures = lost + left, failures + 1
+        while (left := draw.expovariate(1 / mtbf)) < restart:
+            restarting, failures = restarting + left, failures + 1
+        left, restarting = left - restart, restarting + restart
+    return FailingRun(work, saving, lost, restarting, failures)
+
+
+def _piece(interval_seconds, cost: float, mtbf: float, restart_seconds) -> tuple[float, float]:
+    """The interval and the restart, both in s; ValueError where a piece needs more than a million tries."""
+    interval = units.positive(interval_seconds, "interval_seconds")
+    restart = units.number(restart_seconds, "restart_seconds")
+    if max(interval + cost, restart) > 14 * mtbf:
+        raise ValueError(
+            f"interval_seconds={interval_seconds!r}, restart_seconds={restart_seconds!r}: with a failure every "
+            f"mtbf_seconds={mtbf!r} hardly a piece of this length is ever finished. Are all of them in seconds?"
+        )
+    return interval, restart
 
 
 def _failures(checkpoint_seconds, mtbf_seconds) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from course_lib.accounting import models, precision, units
-from course_lib.accounting.activations import Peak, activations, training_peak
+from course_lib.accounting.activations import Peak, accumulated_peak, activations, training_peak
 from course_lib.accounting.answers.breakdown import Breakdown
 from course_lib.accounting.answers.quantity import Quantity, ceil, symbol
 from course_lib.accounting.layers.base import PROJECTIONS
@@ -12,6 +12,7 @@ from course_lib.accounting.layers.base import PROJECTIONS
 __all__ = [
     "Peak",
     "Recipe",
+    "accumulated_peak",
     "activations",
     "kv_cache",
     "lora_parameters",

@@ -162,6 +162,7 @@ function plot(el) {
     const x = position(axes.x, BOX.left, BOX.right), y = position(axes.y, BOX.bottom, BOX.top);
     y.zero = axes.y.log ? BOX.bottom : y(Math.min(Math.max(0, axes.y.low), axes.y.high));
     title.textContent = heading.textContent = figure.title;
+    heading.setAttribute("x", Math.max(6, Math.min(BOX.left, WIDTH - 6 - heading.getBBox().width))); // a long one begins further left
     description.textContent = figure.description;
     if (drawn !== axes) {
       frame.replaceChildren();

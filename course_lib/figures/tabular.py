@@ -13,6 +13,7 @@ WIDTH = 70
 """Characters of a line of prose. JupyterLab breaks a longer line anywhere, inside a word too, where its window has 1000
 pixels and shows the file browser.
 """
+MANY = 6  # columns: those of a table that has more find no room in a window of 1000 pixels
 DASH = "–"
 """What stands for a value that is missing."""
 
@@ -74,9 +75,9 @@ def html_table(
 ) -> str:
     """An HTML table with its caption above and its notes below; the first cell of a row is its header.
 
-    side: where the other columns stand: "right" for numbers, whose unit comes below them only where the page is too
-    narrow for all columns, "left" for words; "" leaves the look of the table to the page. What stands `so` in a note is
-    code.
+    side: where the other columns stand: "right" for numbers, which stay on one line with their unit but in a table of
+    more than MANY columns, which is set narrower, "left" for words; "" leaves the look of the table to the page. What
+    stands `so` in a note is code.
     """
 
     def cell(tag: str, text: str, style: str) -> str:
@@ -84,10 +85,12 @@ def html_table(
         return f"<{tag}{look}>{html.escape(text)}</{tag.partition(' ')[0]}>"
 
     column, row = 'th scope="col"', 'th scope="row"'
-    head = "".join(cell(column, text, f"text-align:{side if i else 'left'}") for i, text in enumerate(headings))
+    narrow = ";padding:.5em .2em;font-size:.92em" if len(headings) > MANY else ""
+    number = narrow or (";white-space:nowrap" if side == "right" else "")
+    head = "".join(cell(column, text, f"text-align:{side if i else 'left'}{narrow}") for i, text in enumerate(headings))
     lines = (
-        cell(row, first, "text-align:left;font-weight:normal;min-width:8em")
-        + "".join(cell("td", text, f"text-align:{side}") for text in rest)
+        cell(row, first, f"text-align:left;font-weight:normal{narrow or ';min-width:8em'}")
+        + "".join(cell("td", text, f"text-align:{side}{number}") for text in rest)
         for first, *rest in rows
     )
     body = "".join(f"<tr>{line}</tr>" for line in lines)

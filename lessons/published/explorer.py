@@ -55,14 +55,16 @@ def efficiency_view(kind: str, device: str) -> View:
     where = KINDS[kind] if device == ALL else say("where", kind=KINDS[kind], device=hardware.load(device).name)
     number = "several" if len(found) > 1 else "one"
     first, last = min(each.year for each in found), max(each.year for each in found)
+    near = [_nearest(found, year, middle) for year in (years[0], years[-1])]
+    free = near.index(max(near))  # the end of the line at which points leave its name more room
     marks = [
         Points(_places(found, years), percents, [""] * len(found), texts=[_text(each) for each in found]),
-        Line((-0.5, len(years) - 0.5), (middle, middle), say("median", middle=middle), dashed=True, label_at=0),
+        Line((-0.5, len(years) - 0.5), (middle, middle), say("median", middle=middle), dashed=True, label_at=free),
     ]
     if max(percents) > 100:
         marks.append(Line((-0.5, len(years) - 0.5), (100, 100), say("limit")))
     figure = Figure(
-        title=say("title", number, where=where, middle=middle),
+        title=say("title", number, where=KINDS[kind] if device == ALL else hardware.load(device).name, middle=middle),
         description=say(
             "description",
             "same-year" if len(found) > 1 and first == last else number,
@@ -87,6 +89,11 @@ def efficiency_view(kind: str, device: str) -> View:
         "highest": say("short", share=100 * highest.efficiency),
     }
     return View(figure, say.rows(readout, lowest=lowest.id, highest=highest.id), say.all("notes"))
+
+
+def _nearest(found, year: int, percent: float) -> float:
+    """How far from `percent` the nearest figure of a year is; infinite where there is none."""
+    return min((abs(100 * each.efficiency - percent) for each in found if each.year == year), default=float("inf"))
 
 
 def _text(figure) -> str:

@@ -100,6 +100,8 @@ def _draw_count(rng):
     for row, number in zip(b, [a[1][1], -a[1][0]] + [0] * (k - 2), strict=True):
         row[2] = row[3] = number  # a[1] times this column: two products, together 0
     b[-1][3] = rng.choice([1, 2])  # ... and one more
+    if k > 3 and rng.random() < 0.3:  # two rows alike
+        b[-2] = [*b[-1]]
     return a, b
 
 

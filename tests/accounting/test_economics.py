@@ -1,7 +1,7 @@
 """Laws against brute force: loss scanned over every split of a budget, failures that strike at random, task lists."""
 
 import random
-from math import exp, inf, log
+from math import exp, expm1, inf, log
 
 import pytest
 from hypothesis import given
@@ -241,6 +241,46 @@ def test_no_interval_wastes_less_than_youngs(checkpoint, mtbf, factor):
     assert economics.wasted_fraction(interval_seconds=factor * best, **failures) >= least * (1 - 1e-12)
 
 
+@pytest.mark.parametrize(("interval", "restart"), [(15, 0), (50, 0), (50, 20), (120, 20)])
+def test_the_expected_waste_is_what_a_walk_over_the_clock_loses(interval, restart):
+    """Seconds one by one: in each a failure strikes by chance; work counts when its checkpoint is on the disk."""
+    checkpoint, mtbf, work = 5, 200, 240_000
+    draw, clock, saved, left = random.Random(1), 0, 0, interval + checkpoint
+    while saved < work:
+        clock += 1
+        if draw.random() < -expm1(-1 / mtbf):
+            left = restart + interval + checkpoint
+            continue
+        left -= 1
+        if not left:
+            saved, left = saved + interval, interval + checkpoint
+    rates = {"interval_seconds": interval, "checkpoint_seconds": checkpoint, "mtbf_seconds": mtbf}
+    expected = economics.expected_waste(**rates, restart_seconds=restart)
+    assert clock / saved - 1 == pytest.approx(expected, rel=0.08)
+    runs = [economics.failing_run(work_seconds=work, **rates, restart_seconds=restart, seed=seed) for seed in range(20)]
+    assert sum(run.waste for run in runs) / 20 == pytest.approx(expected, rel=0.03)
+
+
+def test_a_failing_run_adds_up():
+    rates = {"interval_seconds": 70, "checkpoint_seconds": 5, "mtbf_seconds": 300}
+    run = economics.failing_run(work_seconds=1000, restart_seconds=40, seed=3, **rates)
+    assert run.failures > 2
+    assert run.restarting >= 40
+    assert run.lost > 0
+    assert run.saving == 5 * 15  # fourteen pieces of 70 s, and the rest
+    assert run.seconds == run.work + run.saving + run.lost + run.restarting
+    assert run == economics.failing_run(work_seconds=1000, restart_seconds=40, seed=3, **rates)
+    quiet = economics.failing_run(work_seconds=1000, **(rates | {"mtbf_seconds": 1e12}))
+    assert (quiet.failures, quiet.lost, quiet.seconds) == (0, 0, 1075)
+
+
+@given(checkpoint=st.floats(1, 50), mtbf=st.floats(1e5, 1e7), interval=st.floats(1e3, 5e3))
+def test_the_first_order_lies_below_the_expected_waste(checkpoint, mtbf, interval):
+    rates = {"interval_seconds": interval, "checkpoint_seconds": checkpoint, "mtbf_seconds": mtbf}
+    first, exact = economics.wasted_fraction(**rates), economics.expected_waste(**rates)
+    assert first < exact < first + 2 * ((interval + checkpoint) / mtbf) ** 2 + 2 * checkpoint / mtbf
+
+
 # ---------------------------------------------------------------- energy and money
 
 
@@ -319,6 +359,22 @@ RATE = {"tokens_per_second": 1e4, "device": A100}
         (
             lambda: economics.wasted_fraction(interval_seconds=50, checkpoint_seconds=60, mtbf_seconds=10800),
             ["interval_seconds=50", "wastes 1.2 times", "checkpoint_seconds=60", "in seconds"],
+        ),
+        (
+            lambda: economics.expected_waste(interval_seconds=1e6, checkpoint_seconds=60, mtbf_seconds=10800),
+            ["interval_seconds=1000000.0", "mtbf_seconds=10800", "in seconds"],
+        ),
+        (
+            lambda: economics.failing_run(
+                work_seconds=0, interval_seconds=600, checkpoint_seconds=60, mtbf_seconds=10800
+            ),
+            ["work_seconds=0"],
+        ),
+        (
+            lambda: economics.failing_run(
+                work_seconds=1e6, interval_seconds=600, checkpoint_seconds=60, mtbf_seconds=10800, restart_seconds=-1
+            ),
+            ["restart_seconds=-1"],
         ),
         (lambda: economics.energy(power=-1, seconds=1), ["power=-1"]),
         (lambda: economics.energy(power=700, seconds=1, pue=0.8), ["pue=0.8", "between 1 and 10"]),

@@ -146,6 +146,7 @@ CALLS = {
     "training_step": lambda model: flops.training_step(model, 1, 8),
     "activations": lambda model: memory.activations(model, seq=8),
     "training_peak": lambda model: memory.training_peak(model, seq=8),
+    "accumulated_peak": lambda model: memory.accumulated_peak(model, 2, 2, seq=8),
     "kv_cache": lambda model: memory.kv_cache(model, tokens=8),
     "lora_parameters": lambda model: memory.lora_parameters(model, 8),
     "decode_step": lambda model: inference.decode_step(model, batch=1, context=8, device=H100),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.accounting import memory, models, units
-from course_lib.accounting.memory import Recipe, activations, kv_cache, model_state, training_peak
+from course_lib.accounting.memory import Recipe, accumulated_peak, activations, kv_cache, model_state, training_peak
 from course_lib.accounting.models import Transformer, VisionTransformer
 
 VIT = VisionTransformer("vit-b-16", 12, 768, 12, image=224, patch=16, classes=1000)
@@ -267,6 +267,26 @@ def test_the_peak_is_the_largest_phase_and_grows_with_the_batch(batch, seq, prec
     peak = training_peak(GPT2, batch=batch, seq=seq, precision=precision)
     assert int(peak) == max(map(int, peak.phases.values())) == int(peak.phases[peak.phase])
     assert int(training_peak(GPT2, batch=batch + 1, seq=seq, precision=precision)) >= int(peak)
+
+
+@given(
+    batch=st.sampled_from([1, 6, 12]),
+    seq=st.integers(1, 512),
+    recompute=st.sampled_from(["none", "full"]),
+    optimizer=st.sampled_from(["adamw", "sgd"]),
+)
+def test_parts_need_what_one_needs_and_at_most_all_gradients_more(batch, seq, recompute, optimizer):
+    how = {"seq": seq, "recompute": recompute, "optimizer": optimizer}
+    assert accumulated_peak(GPT2, batch, 1, **how).phases == training_peak(GPT2, batch, **how).phases
+    alone, all_gradients = int(training_peak(GPT2, 1, **how)), 4 * int(GPT2.parameters())
+    if batch > 1:
+        assert alone <= int(accumulated_peak(GPT2, batch, batch, **how)) <= alone + all_gradients
+
+
+@pytest.mark.parametrize("parts", [0, 5, 1.5])
+def test_parts_that_cut_no_equal_pieces_are_refused(parts):
+    with pytest.raises(ValueError, match=f"parts={parts}"):
+        accumulated_peak(GPT2, batch=12, parts=parts, seq=8)
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,13 @@ def test_words_keep_apart_and_inside_whatever_is_chosen(open_cells):
             assert explorer.bounding_box()["height"] == height
 
 
+def test_a_long_title_is_read_whole(open_cells):
+    opened = open_cells(f"{IMPORTS['explorer.waves']}\nexplorer.waves(m=8192, n=8192)")
+    explorer = opened.show(".course-explorer")
+    titled(explorer, "useful")
+    assert explorer.locator("svg[role=img]").evaluate(CLASHES) == []
+
+
 def test_on_a_narrow_page_the_name_of_each_number_is_read_whole(open_cells):
     opened = open_cells(f"{IMPORTS['explorer.waves']}\nexplorer.waves()")
     explorer = opened.show(".course-explorer")

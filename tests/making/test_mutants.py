@@ -8,7 +8,7 @@ import random
 import pytest
 
 from course_lib.teaching.checks.check import EXACT, Check, Close, public_cases
-from course_lib.teaching.checks.check_form import steady_draws
+from course_lib.teaching.checks.check_form import drawn_inputs
 from tools import edits, mutants
 
 MODULE = """
@@ -277,7 +277,7 @@ def magnitude(x):
 
 def test_a_drawn_input_that_notices_more_is_taken_for_one_of_the_first(module):
     check = a_check(module, "magnitude(x)", [(3,), (5,)], rare, reference=magnitude)
-    pool = steady_draws(check, mutants.DRAWS)[""]
+    pool = drawn_inputs(check, mutants.DRAWS)[""]
     drawn = [case for _, case in mutants.tried(check).drawn]
     assert mutants.FEWEST <= len(drawn) <= mutants.MOST
     assert any(case["args"][0] < 0 for case in drawn)
@@ -286,12 +286,29 @@ def test_a_drawn_input_that_notices_more_is_taken_for_one_of_the_first(module):
 
 
 def test_the_choice_is_greedy_and_filled_up_with_the_first():
-    groups = ["a"] * 8 + ["b"] * 8
-    assert mutants._choose(groups, []) == [0, 1, 2, 3, 8, 9, 10, 11]
+    groups, every = ["a"] * 8 + ["b"] * 8, {*range(16)}
+    assert mutants._choose(groups, [], [], every) == [0, 1, 2, 3, 8, 9, 10, 11]
     noticing = [{5}, {5, 6}, {6, 7}, {14}]
-    assert mutants._choose(groups, noticing) == [0, 1, 5, 6, 8, 9, 10, 14]
-    every = [{at} for at in range(8)]
-    assert mutants._choose(groups, every) == [0, 1, 2, 3, 4, 5, 8, 9, 10, 11]
+    assert mutants._choose(groups, noticing, [], every) == [0, 1, 5, 6, 8, 9, 10, 14]
+    assert mutants._choose(groups, noticing, [], every - {0, 6}) == [1, 2, 5, 7, 8, 9, 10, 14]
+    one_each = [{at} for at in range(8)]
+    assert mutants._choose(groups, one_each, [], every) == [0, 1, 2, 3, 4, 5, 8, 9, 10, 11]
+    assert mutants._choose(groups, [{5}], [{6, 7}, {5, 3}, {14}], every) == [0, 1, 5, 6, 8, 9, 10, 14]
+    assert mutants._choose(groups, one_each[:4], one_each[4:], every) == [0, 1, 2, 3, 8, 9, 10, 11]
+
+
+def fee(pages, express):
+    return pages * 3 + 10 if express else pages * 2
+
+
+def test_a_slip_on_inputs_of_one_kind_is_met_where_there_is_room(module):
+    """The chosen inputs vary the pages, but not of what is express: its pages may be taken for 4."""
+
+    def draw(rng):
+        return rng.randrange(3, 9), rng.random() < 0.2
+
+    check = a_check(module, "fee(pages, express)", [(4, False), (7, False), (4, True)], draw, reference=fee)
+    assert any(case["args"][1] and case["args"][0] != 4 for _, case in mutants.tried(check).drawn)
 
 
 def test_chosen_draws_are_built_and_marked(module):
@@ -302,8 +319,7 @@ def test_chosen_draws_are_built_and_marked(module):
 
 def test_drawn_inputs_differ(module):
     check = a_check(module, "scaled(x)", [(3,)], lambda rng: (rng.randrange(1, 9),))
-    found = [case["args"][0] for case in steady_draws(check, 60)[""]]
+    found = [case["args"][0] for case in drawn_inputs(check, 60)[""]]
     assert sorted(found) == list(range(1, 9))
-    assert found == [case["args"][0] for case in steady_draws(check, 60)[""]]
-    rng, first = random.Random(check.id), found[0]
-    assert check.draw(rng)["args"] == [first]
+    assert found == [case["args"][0] for case in drawn_inputs(check, 60)[""]]
+    assert check.draw(random.Random(f"{check.id}  0"))["args"] == found[:1]

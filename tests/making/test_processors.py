@@ -11,16 +11,19 @@ import pytest
 from course_lib.teaching.checks import check_form
 from course_lib.teaching.checks.check_form import rounded
 from tests.teaching.checks.toy_checks import a_check
+from tools import mutants
 from tools.build import ROOT
 
 PRINT_CASES = """
 import json
 from course_lib.teaching.checks import check_form
-from tools import mutants
 from tools.build import ROOT
 from tools.source import load_checks, units
-checks = [check for folder in units(ROOT) for check in load_checks(folder, ROOT)]
-built = [check_form.public_cases(check, mutants.tried(check).drawn) for check in checks]
+from tools.trials import tried
+folders = {folder: load_checks(folder, ROOT) for folder in units(ROOT)}
+checks = [check for each in folders.values() for check in each]
+drawn = {id: one.drawn for folder, each in folders.items() for id, one in tried(folder, each, ROOT).items()}
+built = [check_form.public_cases(check, drawn[check.id]) for check in checks]
 check_form.rounded = lambda value: value
 print(json.dumps([built, [check_form.public_cases(check) for check in checks]]))
 """
@@ -114,12 +117,12 @@ def test_rounded():
     assert rounded(123456789.123456789) == 123456789.123
 
 
-def test_drawn_inputs_lie_where_all_processors_round_alike():
+def test_chosen_draws_lie_where_all_processors_round_alike():
     edge = 0.1234567890125
     assert not check_form.steady({"a": [1, edge]})
     assert check_form.steady({"a": [1, 1 / 3, 0.5, "x", None, True]})
     check = a_check(generate=lambda rng: (rng.choice([edge, 1.5]), 1.0))
-    drawn = check_form.steady_draws(check, 8)
-    assert drawn == {"": [{"args": [1.5, 1.0]}]}
-    with pytest.raises(ValueError, match="none has answers that all processors round alike"):
-        check_form.steady_draws(a_check(generate=lambda rng: (edge, 1.0)), 1)
+    assert len(check_form.drawn_inputs(check, 8)[""]) == 2
+    assert mutants.tried(check).drawn == [("", {"args": [1.5, 1.0]})]
+    with pytest.raises(ValueError, match="no drawn input has answers that all processors round alike"):
+        mutants.tried(a_check(generate=lambda rng: (edge, 1.0)))

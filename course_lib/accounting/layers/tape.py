@@ -359,8 +359,8 @@ class Step:
 
     head, final_norm, layer, embedding: lists of `Op`. unsaved, in_core: what a block's forward pass holds beside all
     that it saves, at its end and inside attention. kept: part -> bytes that live until the blocks are through. logits,
-    inputs: what the caller holds. tensors: the parameter tensors in the model's order: those before the blocks, of one
-    block, and after the blocks. L, R: blocks, and all but one.
+    inputs: what the caller holds. tied: whether the head is the embedding. tensors: the parameter tensors in the order
+    of the model: those before the blocks, of one block, and after the blocks. L, R: blocks, and all but one.
     """
 
     def __init__(self, model, x):
@@ -385,7 +385,7 @@ class Step:
             self.layer[:0] = [Op(rebuilt), Op(extra=self.unsaved), Op(extra=self.in_core)]
         self.embedding = [op for layer in before for op in layer.ops(x)]
         self.kept = {part: amount for layer in before for part, amount in layer.kept(x).items()}
-        self.logits, self.inputs = head.logits(x), before[0].read(x)
+        self.logits, self.inputs, self.tied = head.logits(x), before[0].read(x), getattr(head, "tied", False)
         self.tensors = tuple(
             [tensor for layer in layers for tensor in layer.tensors(x.w)]
             for layers in (before, _in_order(block), (*between, head))

@@ -95,6 +95,11 @@ def training_time(figure, model, seq, tokens, devices=1, mfu=1.0, rate=None, **o
     return economics.training_seconds(work, device=figure.hardware, devices=devices, mfu=share, dtype=figure.dtype)
 
 
+def mean_interval(figure, days, events) -> float:
+    """Seconds from one of so many events in so many days to the next, in the mean."""
+    return days * 86_400 / events
+
+
 def peak_rate(figure, model, work, per=1, **shape) -> float:
     """Inputs a second at the peak of one device; tokens with `per` of them in an input."""
     return per * figure.hardware.peak(figure.dtype) / _work(work, model, **shape)

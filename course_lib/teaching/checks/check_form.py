@@ -144,7 +144,7 @@ def public_cases(check: Check, drawn: Sequence[tuple[str, dict]] = ()) -> dict:
     """`check` as data for `checks.json`: no code, but what the reference and each wrong answer give in public, to
     `DIGITS` digits, so that every processor writes the same file.
 
-    drawn   encoded inputs, each with its group, that were drawn as hidden ones are (`steady_draws`), beside those that
+    drawn   encoded inputs, each with its group, that were drawn as hidden ones are (`drawn_inputs`), beside those that
             the author chose: so that what `check()` calls right is what the grade will call right.
 
     Raises `ValueError` naming the check if one of them fails or returns what JSON cannot hold.
@@ -181,32 +181,25 @@ def public_cases(check: Check, drawn: Sequence[tuple[str, dict]] = ()) -> dict:
     return data
 
 
-def steady_draws(check: Check, count: int) -> dict[str, list[dict]]:
+def drawn_inputs(check: Check, count: int) -> dict[str, list[dict]]:
     """Group -> `count` drawn inputs, the same at every build; a quantity has none. Fewer only where `generate` draws
-    few that differ.
-
-    Raises `ValueError` naming the check where no input is steady: of those that are, neither the right answer nor a
-    known wrong one lies where processors round apart.
+    few that differ. Each has its own seed: no draw hangs on another.
     """
-    rng = random.Random(check.id)
-    return {group: _steady_draws(check, rng, group, count) for group in check.group_points() if check.unit is None}
+    return {group: _drawn_inputs(check, group, count) for group in check.group_points() if check.unit is None}
 
 
-def _steady_draws(check: Check, rng: random.Random, group: str, count: int) -> list[dict]:
+def _drawn_inputs(check: Check, group: str, count: int) -> list[dict]:
     found: dict[str, dict] = {}
-    tries = 0
-    while len(found) < count and tries < TRIES:
-        case = check.draw(rng, group)
-        text = json.dumps(case)
-        if text not in found and steady([expected(check, case), *(_wrong_output(check, n, case) for n in check.wrong)]):
-            found[text], tries = case, 0
-        else:
-            tries += 1
-    if not found and count:
-        raise ValueError(
-            f"check {check.id!r}: of {TRIES} drawn inputs, none has answers that all processors round alike"
-        )
+    for number in range(count + TRIES):
+        if len(found) < count:
+            case = check.draw(random.Random(f"{check.id} {group} {number}"), group)
+            found.setdefault(json.dumps(case), case)
     return [*found.values()]
+
+
+def is_steady(check: Check, case: Mapping) -> bool:
+    """Whether neither the right answer to an input nor a known wrong one lies where processors round apart."""
+    return steady([expected(check, case), *wrong_outputs(check, case).values()])
 
 
 def steady(value) -> bool:

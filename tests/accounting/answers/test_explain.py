@@ -105,6 +105,12 @@ def breakdowns():
                                 f"peak-{name}-{dropout}-{batch}-{number}-{attention}-{again}",
                                 lambda model=model, batch=batch, how=how: memory.training_peak(model, batch, **how),
                             )
+                            yield (
+                                f"in-parts-{name}-{dropout}-{batch}-{number}-{attention}-{again}",
+                                lambda model=model, batch=batch, how=how: memory.accumulated_peak(
+                                    model, 2 * batch, 2, **how
+                                ),
+                            )
     gpt2, llama, mixtral = (models.load(name) for name in ("gpt2", "llama3-8b", "mixtral-8x7b"))
     for again in ("none", "selective", "full"):
         yield (

@@ -117,7 +117,7 @@ def test_without_a_recording(recordings):
         row["ratio"] == pytest.approx(row["measured"] / row["predicted"]) == pytest.approx(2) for row in compared.rows
     )
     assert all(row["recorded"] is None for row in compared.rows)
-    text = str(compared)
+    text = " ".join(str(compared).split())
     assert "Measured here: Example CPU, 4 cores, 4 threads, fp32, PyTorch 2.13.0, 2026-01-03." in text
     assert "Recorded: none yet." in text
     last = compared.notes[-1]
@@ -245,10 +245,16 @@ def test_html_has_the_same_cells_as_the_text_and_no_colour_of_its_own(recordings
     compared = result().compare()
     page = Cells(compared._repr_html_())
     assert page.rows[1][0] == "one large GEMM"
-    text = str(compared)
+    text = " ".join(str(compared).split())
     assert all(cell in text for row in page.rows[:5] for cell in row[:5])
     assert not page.colours
     assert not Cells(result()._repr_html_()).colours
+
+
+def test_a_unit_stands_below_its_number_only_in_a_table_of_many_columns():
+    for columns, whole in ((6, True), (7, False)):
+        page = html_table(["case"] * columns, [["a", *["1 s"] * (columns - 1)]])
+        assert ("nowrap" in page) == whole
 
 
 def test_html_escapes():

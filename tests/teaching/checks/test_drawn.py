@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from course_lib.teaching.checks.check import check, public_cases
-from course_lib.teaching.checks.check_form import steady_draws
+from course_lib.teaching.checks.check_form import drawn_inputs
 from tests.teaching.checks.test_groups_and_quantities import bandwidth, share
 from tests.teaching.checks.toy_checks import CHECKS
 
@@ -15,7 +15,7 @@ INTENSITY = CHECKS[0]
 
 
 def built(one, count):
-    drawn = [(group, case) for group, cases in steady_draws(one, count).items() for case in cases]
+    drawn = [(group, case) for group, cases in drawn_inputs(one, count).items() for case in cases]
     return public_cases(one, drawn)
 
 
@@ -25,8 +25,8 @@ def test_they_are_drawn_as_hidden_ones_are_and_are_the_same_at_every_build():
     chosen, drawn = data["cases"][: len(INTENSITY.public)], data["cases"][len(INTENSITY.public) :]
     assert not any("drawn" in case for case in chosen)
     assert [case["drawn"] for case in drawn] == [True] * 3
-    rng = random.Random(INTENSITY.id)
-    assert [case["input"] for case in drawn] == [INTENSITY.draw(rng) for _ in range(3)]
+    seeds = [random.Random(f"{INTENSITY.id}  {number}") for number in range(3)]
+    assert [case["input"] for case in drawn] == [INTENSITY.draw(rng) for rng in seeds]
     assert all(len(wrong["outputs"]) == len(data["cases"]) for wrong in data["wrong"])
     json.dumps(data)
 

@@ -1,0 +1,93 @@
+"""What a checkpoint costs on this machine: copied in memory, written, forced onto the drive, read."""
+
+import os
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+from course_lib.accounting import hardware
+from course_lib.experiments.running import timing
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
+from course_lib.words import words
+
+say = words(__file__)
+
+WAYS = ("copy into a kept buffer", "copy into new memory", "write", "write and force", "read")
+TENSORS = 3  # weights and two moments
+REPEATS = {True: 5, False: 15}
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Five ways at 16 MiB; full takes 128 MiB too."""
+    return tuple(
+        Case(
+            say("case", way=say("ways", way), size=size),
+            say("calls", way),
+            observe=partial(_observe, way=way, nbytes=size * 2**20, repeats=REPEATS[quick]),
+            expect=partial(_expected, way=way, nbytes=size * 2**20),
+            facts={"way": way, "size": size},
+        )
+        for size in ((16,) if quick else (16, 128))
+        for way in WAYS
+    )
+
+
+def _expected(device: hardware.Device, way: str, nbytes: int) -> float | None:
+    """Seconds of a copy within memory, which reads and writes each byte; the drive's speed is not known."""
+    return 2 * nbytes / device.memory_bandwidth if way == WAYS[0] else None
+
+
+def _observe(bench, seconds: float, way: str, nbytes: int, repeats: int) -> list[float]:
+    """Seconds of each repeat, after one that is not counted."""
+    torch = bench.torch
+    with timing.single_thread(torch), tempfile.TemporaryDirectory() as folder:
+        state = [torch.randn(nbytes // 4 // TENSORS) for _ in range(TENSORS)]
+        kept, path = [torch.empty_like(tensor) for tensor in state], Path(folder) / "state.pt"
+        torch.save(state, path)
+        ways = {
+            "copy into a kept buffer": lambda: [to.copy_(tensor) for to, tensor in zip(kept, state, strict=True)],
+            "copy into new memory": lambda: [tensor.clone() for tensor in state],
+            "write": lambda: torch.save(state, path),
+            "write and force": lambda: _forced(torch, state, path),
+            "read": lambda: torch.load(path, weights_only=True),
+        }
+        return [_seconds(ways[way]) for _ in range(repeats + 1)][1:]
+
+
+def _forced(torch, state, path: Path) -> None:
+    with path.open("wb") as file:
+        torch.save(state, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _seconds(call) -> float:
+    before = time.perf_counter()
+    call()
+    return time.perf_counter() - before
+
+
+def plot(result):
+    """Time of each way."""
+    return dots(result, title=say("title"), axis=say("axis"), log=True)
+
+
+EXPERIMENT = Experiment(
+    name="checkpoint_cost",
+    question=say("question"),
+    columns=quantity_columns(
+        say("columns", "measured"),
+        "s",
+        Column("way", say("columns", "way"), "", "str", shown=False),
+        Column("size", say("columns", "size"), "MiB", "int", shown=False),
+    ),
+    cases=cases,
+    table=rows_of_quantity,
+    plot=plot,
+    on_gpu=say("on-gpu"),
+    method=say.all("method", tensors=TENSORS),
+)

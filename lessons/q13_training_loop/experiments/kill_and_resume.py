@@ -1,0 +1,75 @@
+"""A training run that is killed with signal 9, and resumed: with all that it consists of, and with a piece forgotten."""
+
+from functools import partial
+
+from course_lib.accounting import hardware
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
+from course_lib.units.q13_training_loop import loop, survivor
+from course_lib.words import words
+
+say = words(__file__)
+
+READINGS = ("weights", "pieces", "next loss", "accuracy")
+SAME = {"weights": 0.0, "pieces": 0.0, "next loss": 100.0}  # of a run that forgets nothing, in %
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Eight variants with four readings each; all of them come from one program, and full is as quick."""
+    runs = _Runs()
+    return tuple(
+        Case(
+            f"{variant}: {reading}",
+            say("calls", variant),
+            observe=partial(runs.reading, variant=variant, name=reading),
+            expect=partial(_expected, forgotten=forgotten, reading=reading),
+            facts={"variant": variant, "reading": reading},
+        )
+        for variant, forgotten in survivor.VARIANTS.items()
+        for reading in READINGS
+    )
+
+
+def _expected(device: hardware.Device, forgotten: tuple[str, ...], reading: str) -> float | None:
+    """The next loss comes from weights, digits and dropout: a piece that is none of these cannot change it."""
+    if not forgotten:
+        return SAME.get(reading)
+    seen = {"generator", "position"} & set(forgotten)
+    return 100.0 if reading == "next loss" and not seen else None
+
+
+class _Runs:
+    """All variants; they run once, and every reading comes from that."""
+
+    def __init__(self):
+        self._found: dict[str, dict[str, float]] = {}
+
+    def reading(self, bench, seconds: float, variant: str, name: str) -> list[float]:
+        """One reading of one variant, in %."""
+        self._found = self._found or survivor.killed_runs()
+        return [self._found[variant][name]]
+
+
+def plot(result):
+    """All readings of all variants."""
+    return dots(result, title=say("title"), axis=say("axis"), log=False)
+
+
+EXPERIMENT = Experiment(
+    name="kill_and_resume",
+    question=say("question"),
+    columns=quantity_columns(
+        say("columns", "measured"),
+        "%",
+        Column("variant", say("columns", "variant"), "", "str", shown=False),
+        Column("reading", say("columns", "reading"), "", "str", shown=False),
+    ),
+    timed=False,
+    cases=cases,
+    table=rows_of_quantity,
+    plot=plot,
+    on_gpu=say("on-gpu"),
+    method=say.all("method", steps=loop.STEPS, every=loop.EVERY, kills=survivor.KILLS, at=survivor.AT),
+)

@@ -1,0 +1,82 @@
+"""Steps of SGD until a small network knows its digits, by the batch; for each batch the best of several rates."""
+
+from functools import partial
+
+from course_lib.accounting import hardware
+from course_lib.experiments.nets import digits
+from course_lib.experiments.running import timing
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.figures.charts import curves
+from course_lib.units.q14_gradient_accumulation import parts
+from course_lib.words import words
+
+say = words(__file__)
+
+TARGET, LIMIT = 0.3, 1000  # nats, steps
+RATES = (0.8, 0.4, 1.6, 0.2, 0.1)  # those that win at large batches first: later ones stop at the best so far
+SLOW = (0.05, 0.025, 0.0125)  # a batch of one needs these
+QUICK, FULL = (4, 16, 64, 256, 1024), (1, 4, 16, 64, 256, 1024)
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Batches of 4 to 1,024 from one seed; full begins at 1 and takes five seeds."""
+    return tuple(
+        Case(
+            say("case", batch=batch),
+            say("calls", batch=batch),
+            observe=partial(_observe, batch=batch, seeds=1 if quick else 5),
+            expect=lambda device: None,
+            facts={"batch": batch},
+        )
+        for batch in (QUICK if quick else FULL)
+    )
+
+
+def _observe(bench, seconds: float, batch: int, seeds: int) -> list[float]:
+    with timing.single_thread(bench.torch):
+        return [fewest(bench.torch, batch, seed) for seed in range(seeds)]
+
+
+def fewest(torch, batch: int, seed: int) -> int:
+    """Steps with the best rate."""
+    best = LIMIT
+    for rate in RATES + (SLOW if batch == 1 else ()):
+        best = min(best, steps(torch, batch, rate, seed, best))
+    return best
+
+
+def steps(torch, batch: int, rate: float, seed: int, limit: int) -> int:
+    """Steps until the loss on all digits is below the target; `limit` where it takes as many or more."""
+    F, generator = torch.nn.functional, torch.Generator().manual_seed(seed)
+    images, y = digits.tensors(torch)
+    x, net = images.flatten(1), parts.network(torch)
+    for step in range(1, limit):
+        chosen = torch.randint(len(x), (batch,), generator=generator)
+        net.zero_grad()
+        F.cross_entropy(net(x[chosen]), y[chosen]).backward()
+        with torch.no_grad():
+            for weight in net.parameters():
+                weight -= rate * weight.grad
+            if F.cross_entropy(net(x), y).item() < TARGET:
+                return step
+    return limit
+
+
+def plot(result):
+    """Steps over the batch."""
+    return curves(result, x="batch", title=say("title"), axis=say("axis"))
+
+
+EXPERIMENT = Experiment(
+    name="critical_batch",
+    question=say("question"),
+    columns=quantity_columns(say("columns", "measured"), "", Column("batch", say("columns", "batch"), "", "int")),
+    timed=False,
+    cases=cases,
+    table=rows_of_quantity,
+    plot=plot,
+    on_gpu=say("on-gpu"),
+    method=say.all("method", target=TARGET),
+)
