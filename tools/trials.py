@@ -5,12 +5,13 @@ The trials of a unit are kept, by the hash of all that decides them, in `.trials
 not change costs nothing.
 """
 
+import fcntl
 import hashlib
 import json
 import platform
 import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,15 +38,34 @@ class Tried:
 def tried(folder: Path, checks: Sequence[Check], root: Path) -> dict[str, Tried]:
     """Check id -> what its trials showed; from those that are kept, where nothing changed."""
     kept, digest = root / KEPT / f"{folder.name}.json", _digest(folder)
-    with suppress(OSError, ValueError, LookupError, TypeError):  # what cannot be read is tried again
+    if (before := _read(kept, digest)) is not None:
+        return before
+    with _alone(kept.with_suffix(".lock")):  # who asks for the same unit meanwhile waits, and reads what was found
+        if (before := _read(kept, digest)) is not None:
+            return before
+        found = {check.id: _tried(check, folder) for check in checks}
+        record = {"digest": digest, "checks": {name: (each.faults, each.drawn) for name, each in found.items()}}
+        atomic.replace(kept, json.dumps(record))  # another process may read it now
+    return found
+
+
+def _read(kept: Path, digest: str) -> dict[str, Tried] | None:
+    """The trials of that digest; None where there are none that can be read."""
+    with suppress(OSError, ValueError, LookupError, TypeError):
         if (before := json.loads(kept.read_text(encoding="utf-8")))["digest"] == digest:
             return {
                 name: Tried(faults, [(*pair,) for pair in drawn]) for name, (faults, drawn) in before["checks"].items()
             }
-    found = {check.id: _tried(check, folder) for check in checks}
-    record = {"digest": digest, "checks": {name: (each.faults, each.drawn) for name, each in found.items()}}
-    atomic.replace(kept, json.dumps(record))  # another process may read it now
-    return found
+    return None
+
+
+@contextmanager
+def _alone(path: Path):
+    """Only one process at a time is here; the lock of one that dies is free."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _tried(check: Check, folder: Path) -> Tried:

@@ -72,7 +72,7 @@ def _share_busy(arrivals, finishes):
 
 def _draw_in_flight(rng):
     """One request well after zero, a pause, and six to nine that meet others, the last of which ends early; one of
-    these comes and goes together with another."""
+    these comes and goes together with another. All times in quarters of a second."""
     first = rng.randrange(20, 60)
     begun = first + rng.randrange(15, 40)
     arrivals = sorted(begun + rng.randrange(1, 40) for _ in range(rng.randrange(4, 7)))
@@ -82,7 +82,7 @@ def _draw_in_flight(rng):
     spans = list(zip(arrivals, finishes, strict=True))
     spans += [(first, first + rng.randrange(3, 9)), rng.choice(spans)]
     rng.shuffle(spans)
-    return [came for came, _ in spans], [end for _, end in spans]
+    return [came / 4 for came, _ in spans], [end / 4 for _, end in spans]
 
 
 # ---- q11.steps -----------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def _finish_padded(arrivals, step, each, most):
 def _draw_finish(rng):
     """A lone request, a rush of more than a batch in which one comes at the very moment when a batch starts, and a few
     that come when the model has long been free, the first two of the last together. Of a long rush two that come
-    together are in different batches. All times in whole milliseconds."""
+    together are in different batches. All times in quarters of a millisecond."""
     most, step, each = rng.randrange(2, 5), rng.randrange(20, 40), rng.randrange(1, 5)
     start = rng.randrange(1, 9)
     done = start + step + each
@@ -204,7 +204,8 @@ def _draw_finish(rng):
     later = done + 6 * (step + each * most)
     tail = [later, later + 1, later + rng.randrange(2, step), later + step + each]
     last = later + 10 * (step + each * most)
-    return [start, *rush, done, *tail, last, last, last + 1, last + 2], step, each, most
+    arrivals = [start, *rush, done, *tail, last, last, last + 1, last + 2]
+    return [came / 4 for came in arrivals], step / 4, each / 4, most
 
 
 # ---- q11.servers ---------------------------------------------------------------------------------
@@ -243,11 +244,11 @@ def _servers_negative(rate, service, limit):
 
 
 def _draw_servers(rng):
-    """A promise that can be kept with some servers, or with hundreds, or a service whose own p99 is above the limit.
-    The quotient is no whole number, nor near one."""
+    """A promise that can be kept with some servers, or with hundreds or thousands, or a service whose own p99 is above
+    the limit. The quotient is no whole number, nor near one."""
     while True:
         service = rng.uniform(0.05, 2)
-        ratio, busy = rng.choice([(rng.uniform(1.1, 3), 20), (rng.uniform(2, 3), 600)])
+        ratio, busy = rng.choice([(rng.uniform(1.1, 3), 20), (rng.uniform(2, 3), 700)])
         if rng.random() < 0.5:
             ratio = rng.uniform(0.5, 0.9)
         limit, rate = service * log(100) * ratio, rng.uniform(busy / 3, 2 * busy) / service
@@ -387,6 +388,7 @@ CHECKS = [
             ([3, 1, 20, 21, 2], [5, 4, 23, 26, 9]),
             ([10, 11, 30, 31], [50, 12, 33, 38]),
             ([105, 100, 101, 109], [109, 130, 121, 111]),
+            ([0.5, 1.25, 3.0], [2.0, 4.5, 3.75]),
         ],
         generate=_draw_in_flight,
         reference=_in_flight,
@@ -435,6 +437,7 @@ CHECKS = [
             ([5], 10, 1, 4),
             ([0, 1, 2, 3, 4, 5], 10, 2, 2),
             ([0, 2, 2, 4, 11, 12, 40, 90], 10, 1, 8),
+            ([0.25, 0.5, 0.75, 8.5, 8.5, 20.75], 2.5, 0.25, 2),
             ([3, 4, 5, 6, 6, 8, 9, 36, 300, 300, 301, 310], 30, 3, 3),
         ],
         generate=_draw_finish,
@@ -454,7 +457,15 @@ CHECKS = [
         id="q11.servers",
         points=3,
         signature="servers(rate, service, limit)",
-        public=[(10, 0.5, 5.0), (10, 0.5, 2.0), (40, 0.5, 3.0), (0.1, 0.5, 5.0), (300, 0.1, 0.6), (1450, 0.5, 6.0)],
+        public=[
+            (10, 0.5, 5.0),
+            (10, 0.5, 2.0),
+            (40, 0.5, 3.0),
+            (0.1, 0.5, 5.0),
+            (300, 0.1, 0.6),
+            (1450, 0.5, 6.0),
+            (3500, 0.5, 6.0),
+        ],
         generate=_draw_servers,
         reference=_servers,
         same=EXACT,
