@@ -8,6 +8,6 @@ multiprocessors with their sources · `precision` number formats · `units` chec
 the TOML files.
 What is counted: `flops` arithmetic · `memory` and `activations` bytes of training and of the cache · `roofline` time
 from both and a device · `queues` kernels that are launched, the pace of stages, waiting · `communication` collectives ·
-`parallelism` plans of many ranks · `inference` prefill and decode · `economics` utilisation, scaling laws, failures,
-energy and money.
+`parallelism` plans of many ranks · `inference` prefill and decode · `optimisation` learning rates · `economics`
+utilisation, scaling laws, failures, energy and money.
 """

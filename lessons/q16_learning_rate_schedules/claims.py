@@ -1,0 +1,53 @@
+"""Claims on trial in Q16: each function decides one claim by computing it and returns the verdict with its numbers."""
+
+from course_lib import experiments
+from course_lib.accounting import optimisation
+from course_lib.teaching.cards.verdict import Verdict
+from course_lib.units.q16_learning_rate_schedules import bowls, networks
+from course_lib.units.q16_learning_rate_schedules.schedules import rates
+
+RECORDED = "amd-epyc-2-cores"  # the processor on which this project recorded its experiments
+
+
+def _ruling(cases) -> str:
+    """What the claim is: true in all cases, in some of them, or in none."""
+    cases = list(cases)
+    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
+
+
+def s003_65() -> Verdict:
+    """Large and then small, on a bowl, against the same rates in reverse; and the first steps of a GPT at a large rate."""
+    falling = rates("linear", 200, 0.3)
+    bowl, reverse = (bowls.expected(order)[-1] for order in (falling, falling[::-1]))
+    gpt = experiments.load("warm_up", RECORDED).measured
+    none, warm = gpt["0.01, none"], gpt["0.01, warm-up"]
+    return Verdict(_ruling([bowl < reverse, none < warm]), bowl=bowl, reverse=reverse, none=none, warm=warm)
+
+
+def cosine_beats_constant() -> Verdict:
+    """The recorded MLP at four peaks."""
+    found = experiments.load("schedules", RECORDED).measured
+    peaks = ("0.001", "0.003", "0.01", "0.03")
+    cosine, constant = ({peak: found[f"{kind}, {peak}"] for peak in peaks} for kind in ("cosine", "constant"))
+    return Verdict(_ruling(cosine[peak] < constant[peak] for peak in peaks), cosine=cosine, constant=constant)
+
+
+def above_it_diverges() -> Verdict:
+    """The network at about one, two and two and a half times the limit of its first sharpness."""
+    limit = optimisation.stable_rate(networks.descend(0.2).sharpness[0][1])
+    runs = {f"{rate:g}": networks.descend(rate) for rate in (0.15, 0.2, 0.25)}
+    gone = {rate: not run.losses[-1] < networks.GONE for rate, run in runs.items()}
+    return Verdict(
+        _ruling(gone.values()),
+        limit=limit,
+        over={rate: float(rate) / limit for rate in runs},
+        fall={rate: run.fall for rate, run in runs.items()},
+        steps=len(runs["0.25"].losses) - 1,
+    )
+
+
+def adam_normalises() -> Verdict:
+    """The GPT at a large rate, with and without a warm-up: is it as good without?"""
+    found = experiments.load("warm_up", RECORDED).measured
+    none, warm, filled = (found[f"0.01, {start}"] for start in ("none", "warm-up", "filled"))
+    return Verdict("holds" if none < warm + 0.02 else "fails", none=none, warm=warm, filled=filled)

@@ -1,0 +1,55 @@
+"""The lesson's descent: that its counts do not hang on rounding, and its sharpness against the Hessian."""
+
+import pytest
+import torch
+
+from course_lib.units.q16_learning_rate_schedules import networks
+from course_lib.units.q16_learning_rate_schedules.schedules import rates
+
+
+@pytest.mark.slow
+def test_the_title_holds_with_shaken_weights():
+    for nudge in (0.0, 1e-9, -1e-9):
+        found = networks.descend(0.2, nudge=nudge)
+        assert (found.rises, len(found.losses)) == (460, networks.STEPS + 1)
+        assert found.fall == pytest.approx(50, rel=0.01)
+    assert networks.descend(0.1).rises == 0
+    assert not networks.descend(0.25).losses[-1] < networks.GONE
+
+
+def test_sharpness_is_the_largest_eigenvalue_of_the_hessian():
+    draw = torch.Generator().manual_seed(3)
+    root = torch.randn(6, 6, generator=draw, dtype=torch.float64)
+    bowl = root @ root.T
+    w = [torch.randn(6, generator=draw, dtype=torch.float64, requires_grad=True)]
+    found = networks.sharpness(torch, lambda: w[0] @ bowl @ w[0] / 2, w, rounds=200)
+    assert found == pytest.approx(torch.linalg.eigvalsh(bowl)[-1].item(), rel=1e-6)
+
+
+def test_rises_and_fall_of_a_descent():
+    found = networks.Descent(losses=(8.0, 4.0, 5.0, 5.0, 2.0), sharpness=())
+    assert (found.rises, found.fall) == (1, 4.0)
+
+
+def test_a_branch_goes_on_where_its_trunk_is():
+    trunk = networks.Characters(torch, 0).train([0.01] * 3)
+    branch = trunk.branch(seed=5)
+    assert branch.tested() == trunk.tested()
+    before = trunk.tested()
+    branch.train([0.01] * 2)
+    assert trunk.tested() == before != branch.tested()
+
+
+def test_a_seed_decides_everything():
+    follows = rates("wsd", 5, 0.01)
+    assert networks.characters_loss(torch, follows, 1) == networks.characters_loss(torch, follows, 1)
+    assert networks.characters_loss(torch, follows, 1) != networks.characters_loss(torch, follows, 2)
+
+
+def test_parameters_of_the_language_model_are_those_that_multiply():
+    made = networks.Characters(torch, 0).weights
+    assert sum(w.numel() for w in made[1:]) == networks.PARAMETERS
+
+
+def test_an_unwritten_rule_is_not_defended():
+    assert networks.defend(lambda step, total, peak: ..., against=lambda step, total, peak: peak, peak=0.01) == []
