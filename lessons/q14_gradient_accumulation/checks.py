@@ -105,7 +105,7 @@ def _plan_swapped(batch, cards, fixed, each, capacity):
 
 def _draw_plan(rng):
     """MB. The limit lies exactly on a divisor or between two (no halving leads to either), now and then at one example,
-    below it, or above all.
+    below it, below what is fixed, or above all.
     """
     cards = rng.choice([2, 3, 4, 8])
     mine = rng.choice([12, 18, 20, 24, 30, 36, 48, 60, 90, 98, 154, 210, 330])
@@ -119,7 +119,7 @@ def _draw_plan(rng):
     elif kind < 0.8:
         room = each * rng.choice(between) + rng.randrange(0, each)
     else:
-        room = rng.choice([each // 2, each - 1, each, each * (mine + 1)])
+        room = rng.choice([-each, each // 2, each - 1, each, each * (mine + 1)])
     return mine * cards, cards, fixed, each, fixed + room
 
 
@@ -234,7 +234,7 @@ def _train_moving(parts, group, rate):
 
 def _draw_train(rng):
     """Parts of unlike length and content, and a last group that is not full."""
-    group = rng.randrange(2, 4)
+    group = rng.randrange(2, 6)
     parts = []
     for place in range(group * rng.randrange(2, 4) + rng.randrange(1, group)):
         parts.append([rng.randrange(1, 9) + 10 * (place % 3) for _ in range(rng.choice([1, 2, 5]))])
@@ -328,7 +328,7 @@ CHECKS = [
             ([[2.0, 1.0], [5.0, 0.5], [2.0, 1.0]], [1, 4, 7]),
             ([[1.0], [2.0], [4.0], [32.0], [8.0]], [6, 1, 6, 2, 3]),
             ([[0.25, 1.5]], [5]),
-            ([None, None, [1.0, 4.0], None, [2.0, 0.5]], [0, 0, 2, 0, 6]),
+            ([None, None, [1.0, 4.0], [0.0, 0.0], [2.0, 0.5], None], [0, 0, 2, 5, 6, 0]),
         ],
         generate=_draw_accumulated,
         reference=_accumulated,
@@ -441,6 +441,7 @@ CHECKS = [
             ([[4, 4], [4, 4], [1], [9]], 3, 0.5),
             ([[3], [5, 1], [2], [6, 8, 1], [20]], 3, 0.5),
             ([[place] for place in range(12)], 1, 0.5),
+            ([[3], [1, 5], [9], [2], [4], [7, 7, 1], [30]], 5, 0.5),
         ],
         generate=_draw_train,
         reference=_train,
