@@ -59,16 +59,16 @@ def lint(root: Path, chosen: Sequence[str] = ()) -> list[Problem]:
     """Every problem in the lessons of a checkout (or of the chosen units), in the order of files and lines."""
     problems, everywhere, folders = [], units(root), units(root, chosen)
     cards = {card for folder in everywhere for card in _card_lines(folder / "cards.toml")}
-    checks: dict[Path, list[Check]] = {}
+    checks: dict[Path, list[Check] | None] = {}
     for folder in folders:
         try:
             checks[folder] = load_checks(folder, root)
         except SourceError as error:
-            checks[folder] = []
+            checks[folder] = None  # what names one of them is not looked at: the cause is told
             problems += error.problems
     built = [root / "exercises" / folder.name / "checks.json" for folder in everywhere if folder not in folders]
     known = {id for path in built if path.exists() for id in json.loads(path.read_text(encoding="utf-8"))}
-    known |= {check.id for own in checks.values() for check in own}
+    known |= {check.id for own in checks.values() for check in own or ()}
     for folder in folders:
         for path in files(folder):
             found = _file_faults(path, root, cards, checks[folder], known)
@@ -79,7 +79,7 @@ def lint(root: Path, chosen: Sequence[str] = ()) -> list[Problem]:
     return sorted(set(problems))
 
 
-def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], checks: set[str]) -> Faults:
+def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check] | None, checks: set[str]) -> Faults:
     place = path.relative_to(root / "lessons").parts[1:]
     code = path.suffix == ".py" or (path.suffix == ".toml" and path.with_suffix(".py").exists())  # and its words
     if not (len(place) == 1 and (code or path.name in UNIT_FILES)) and not (
@@ -97,21 +97,22 @@ def _file_faults(path: Path, root: Path, cards: set[str], own: list[Check], chec
         yield from _part_faults(page, path, root)
         yield from _cell_faults(page)
         yield from prose.faults(page)
-        yield from _code_faults(page, cards, checks)
+        yield from _code_faults(page, cards, checks if own is not None else None)
         if path.name == "exercises.md":
-            yield from _nbgrader_faults(page, own)
+            if own is not None:
+                yield from _nbgrader_faults(page, own)
             yield from _exercise_faults(page)
         else:
             yield from _no_nbgrader_faults(page)
-            yield from turns.faults(page, own)
+            if own is not None:
+                yield from turns.faults(page, own)
             yield from limits.faults(page, _card_tables(path.with_name("cards.toml")))
         yield from _secret_block_faults(path)
     elif path.name == "cards.toml":
         yield from _card_faults(path)
-    elif path.name == "checks.py":
-        yield from _check_faults(path, own, root)
-    elif path.name == MUTANTS:
-        yield from _mutants_faults(path, own)
+    elif path.name in ("checks.py", MUTANTS):
+        if own is not None:
+            yield from _check_faults(path, own, root) if path.name == "checks.py" else _mutants_faults(path, own)
     elif path.name == terms.NAME:
         yield from terms.form_faults(path)
     elif path.name == "ledger.toml":
@@ -198,7 +199,7 @@ def _cell_faults(page: Page) -> Faults:
                     yield cell.source_line + i, "an image without a text alternative: ![what the image shows](…)"
 
 
-def _code_faults(page: Page, cards: set[str], checks: set[str]) -> Faults:
+def _code_faults(page: Page, cards: set[str], checks: set[str] | None) -> Faults:
     """AUTHORING's rules for code cells, and ids of cards and checks that do not exist."""
     code = [cell for cell in page.cells if cell.node.cell_type == "code"]
     for cell in code:
@@ -345,12 +346,15 @@ def _secret_block_faults(path: Path) -> Faults:
 
 # ------------------------------------------------------------------------------------------------------ cards, checks
 
+HEAD = re.compile(r"\[([^\[\]]+)\]\s*(?:#|$)")
+"""The line with which a table begins."""
+
 
 def _card_lines(path: Path) -> dict[str, int]:
     """Card id -> line of its table; empty for a missing or unreadable file."""
     tables = _card_tables(path)
     lines = path.read_text(encoding="utf-8").splitlines() if tables else []
-    heads = {head.strip("[] \"'"): i for i, head in reversed(list(enumerate(lines, 1))) if head[:1] == "["}
+    heads = {head[1].strip(" \"'"): i for i, line in enumerate(lines, 1) if (head := HEAD.match(line))}
     return {id: heads.get(id.partition(".")[2], 1) for id in tables}
 
 
@@ -372,22 +376,24 @@ def _card_faults(path: Path) -> Faults:
         return
     for id, line in _card_lines(path).items():
         name, folder = id.partition(".")[2], path.parent.name
+        if known := FIELDS.get(kind := tables[name].get("kind")):
+            for field in tables[name].keys() - {"kind", "reason", *known}:
+                near = difflib.get_close_matches(field, known, 1)
+                yield line, f"card {id!r}: {field!r} is no field of a {kind}" + (f"; {near[0]!r}?" if near else "")
         try:
             card = parse_card(id, folder, tables[name])[0]
         except CardError as error:
             yield line, str(error)
             continue
-        for field in tables[name].keys() - {"kind", "reason", *FIELDS[card.kind]}:
-            near = difflib.get_close_matches(field, FIELDS[card.kind], 1)
-            yield line, f"card {id!r}: {field!r} is no field of a {card.kind}" + (f"; {near[0]!r}?" if near else "")
         if card.kind == "number" and LIST.match(card.reason):
             yield line, f"card {id!r}: a reason that begins with {{truth}} and a full stop is shown as a list"
         if card.kind == "reflection":
             continue
         if card.cell and card.cell not in _cids(path.with_name("lesson.md")):
             yield line, f"claim {id!r}: lesson.md has no cell with the cid {card.cell!r}"
-        if card.kind == "claim" and not _in_ledger(path, name):
-            yield line, f"claim {id!r} needs a line in ledger.toml: its ruling, derived by hand"
+        if not _in_ledger(path, name):
+            what = "ruling" if card.kind == "claim" else "answer"
+            yield line, f"{card.kind} {id!r} needs a line in ledger.toml: its {what}, derived by hand"
         module, function = path.with_name("claims.py" if card.kind == "claim" else "truths.py"), name.replace("-", "_")
         parameters = _functions(module).get(function)
         if parameters is None:
@@ -410,18 +416,24 @@ def _tables(path: Path):
 
 
 def _ledger_faults(path: Path) -> Faults:
-    """Lines of claims that are not there, and rulings that are none."""
-    rulings, lines = yield from _tables(path)
-    claims = _card_lines(path.with_name("cards.toml"))
-    for name, ruling in rulings.items():
-        if f"{path.parent.name.partition('_')[0]}.{name}" not in claims:
-            yield lines.get((name,), 1), f"no card of cards.toml is called {name!r}"
-        if ruling not in RULINGS:
-            yield lines.get((name,), 1), f"{name} = {ruling!r}: a ruling is one of {', '.join(RULINGS)}"
+    """Lines of cards that are not there, rulings and answers that are none."""
+    found, lines = yield from _tables(path)
+    cards = _card_tables(path.with_name("cards.toml"))
+    for name, derived in found.items():
+        line, card = lines.get((name,), 1), cards.get(f"{path.parent.name.partition('_')[0]}.{name}")
+        kind = card and card.get("kind")
+        if card is None:
+            yield line, f"no card of cards.toml is called {name!r}"
+        elif kind == "claim" and derived not in RULINGS:
+            yield line, f"{name} = {derived!r}: a ruling is one of {', '.join(RULINGS)}"
+        elif kind == "number" and type(derived) not in (int, float):
+            yield line, f"{name} = {derived!r}: the answer of a number is a number"
+        elif kind == "choice" and derived not in (keys := [each.get("key") for each in card.get("choices", ())]):
+            yield line, f"{name} = {derived!r}: the answer of this choice is one of {', '.join(map(str, keys))}"
 
 
 def _in_ledger(path: Path, name: str) -> bool:
-    """Whether the ledger of a unit has a line for a claim; one that cannot be read is reported where it stands."""
+    """Whether the ledger of a unit has a line for a card; one that cannot be read is reported where it stands."""
     try:
         return name in tomllib.loads(path.with_name("ledger.toml").read_text(encoding="utf-8"))
     except FileNotFoundError:

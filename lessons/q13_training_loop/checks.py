@@ -4,7 +4,7 @@ the reference, and the wrong answers that people give.
 
 from math import sqrt
 
-from course_lib.teaching.checks.check import EXACT, Check
+from course_lib.teaching.checks.check import EXACT, Check, Close
 
 # ---- q13.finish ----------------------------------------------------------------------------------
 
@@ -85,18 +85,19 @@ def _finish_from_start(work, interval, checkpoint, restart, failures):
 
 
 def _draw_finish(rng):
-    """Whole minutes. A failure strikes at work, one in the restart after it, one in a later checkpoint; the last piece is
-    a short one.
+    """Whole minutes. Two failures strike at work, one in the restart after that, one in a later checkpoint; the last piece
+    is a short one.
     """
     interval, checkpoint, restart = rng.randrange(20, 60), rng.randrange(4, 9), rng.randrange(6, 15)
     work = interval * rng.randrange(4, 9) + (1 if rng.random() < 0.3 else rng.randrange(1, interval - 1))
     each = interval + checkpoint
-    first = each * rng.randrange(0, 2) + rng.randrange(2, interval - 1)
+    alone = rng.randrange(1, interval)
+    first = alone + restart + each * rng.randrange(0, 2) + rng.randrange(2, interval - 1)
     second = first + rng.randrange(1, restart)
     start = second + restart  # work goes on here
     third = start + each * rng.randrange(0, 2) + interval + rng.randrange(1, checkpoint)
     fourth = third + restart + rng.randrange(2, interval)
-    return work, interval, checkpoint, restart, [first, second, third, fourth]
+    return work, interval, checkpoint, restart, [alone, first, second, third, fourth]
 
 
 # ---- q13.largest-checkpoint ----------------------------------------------------------------------
@@ -144,6 +145,8 @@ def _cut_rules(operations, slip):
         elif operation[0] == "force":
             for each in files if slip == "forces all" else [name]:
                 files[each][1] = True
+            if slip == "forced is new":
+                files[name][0] = "new"
         elif operation[0] == "rename":
             moved = files[name] if slip == "copies" else files.pop(name)
             files[operation[2]] = [moved[0], slip == "rename is safe" or moved[1]]
@@ -155,7 +158,9 @@ def _cut_rules(operations, slip):
 
 
 def _draw_cut(rng):
-    """Four saves or more in any order, each in a way that people have tried; three of the ways are always among them."""
+    """First the old file is forced, under its name or another. Then four saves or more in any order, each in a way that
+    people have tried; three of the ways are always among them.
+    """
     new = f"new-{rng.randrange(10)}.pt"
     last = "last.pt"
     safe = [["write", new], ["force", new], ["rename", new, last]]
@@ -167,7 +172,9 @@ def _draw_cut(rng):
         *rng.sample(others, rng.randrange(1, 3)),
     ]
     rng.shuffle(ways)
-    return ([operation for way in ways for operation in way],)
+    aside = [["rename", last, "older.pt"], ["force", "older.pt"], ["rename", "older.pt", last]]
+    first = rng.choice([[["force", last]], aside])
+    return (first + [operation for way in ways for operation in way],)
 
 
 # ---- q13.scaled-step -----------------------------------------------------------------------------
@@ -349,7 +356,7 @@ CHECKS = [
             (120, 40, 5, 10, [134]),
             (90, 100, 7, 3, [96, 150]),
             (100, 40, 5, 10, [1000]),
-            (200, 30, 5, 12, [50, 60, 115, 120, 130, 260]),
+            (400, 30, 5, 12, [50, 60, 115, 120, 130, 260]),
             (100, 40, 5, 10, [114]),
             (81, 40, 5, 10, [95]),
         ],
@@ -396,6 +403,23 @@ CHECKS = [
             ([["rename", "last.pt", "older.pt"], ["write", "last.pt"], ["force", "last.pt"], ["delete", "older.pt"]],),
             ([["write", "last.pt"], ["write", "log.txt"], ["force", "log.txt"], ["force", "last.pt"]],),
             ([],),
+            (
+                [
+                    ["force", "last.pt"],
+                    ["rename", "last.pt", "a.pt"],
+                    ["force", "a.pt"],
+                    ["rename", "a.pt", "b.pt"],
+                    ["rename", "b.pt", "last.pt"],
+                ],
+            ),
+            (
+                [
+                    ["write", "new.pt"],
+                    ["force", "new.pt"],
+                    ["rename", "new.pt", "whole.pt"],
+                    ["rename", "whole.pt", "last.pt"],
+                ],
+            ),
             ([["write", "last.pt"], ["force", "last.pt"], ["write", "last.pt"]],),
             (
                 [
@@ -416,6 +440,7 @@ CHECKS = [
             "written is safe": _cut_without("written is safe"),
             "renamed is safe": _cut_without("rename is safe"),
             "forces all": _cut_without("forces all"),
+            "forced is new": _cut_without("forced is new"),
             "copied": _cut_without("copies"),
             "never deleted": _cut_without("never deleted"),
         },
@@ -430,7 +455,7 @@ CHECKS = [
                 ([1.0, 2.0], [3072.0, 4096.0], 1024.0, 1.0, 0.1),
                 ([1.0, 2.0], [307.2, 409.6], 1024.0, 1.0, 0.1),
                 ([1.0, -2.0, 0.5], [0.0, 0.0, 0.0], 64.0, 1.0, 0.5),
-                ([1.0], [65_504.0], 65_536.0, 0.5, 1.0),
+                ([1.0], [65_504.0], 16_384.0, 0.5, 1.0),
                 ([2.0, 3.0, -1.0, 2.0], [-600.0, 100.0, 100.0, 900.0], 256.0, 2.0, 0.25),
                 ([1.0, 1.0, 0.0], [65_504.0, -65_504.0, 10.0], 32_768.0, 1.0, 0.5),
             ],
@@ -442,6 +467,7 @@ CHECKS = [
         },
         generate=_draw_scaled,
         reference=_scaled,
+        same=Close(abs=1e-6),  # PyTorch clips to limit / (norm + 1e-6)
         wrong={
             "as given": _scaled_given,
             "order left": _scaled_order_left,

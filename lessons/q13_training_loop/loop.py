@@ -6,6 +6,7 @@ and five more pieces (`PIECES`); whoever forgets one in a checkpoint trains on, 
 
 import hashlib
 import io
+import math
 from pathlib import Path
 
 from course_lib import atomic
@@ -19,6 +20,11 @@ KEPT = 2  # checkpoints
 _DIGEST = hashlib.sha256().digest_size
 
 
+def cosine(step: int) -> float:
+    """The learning rate of a step, over the first: half a cosine, from 1 to 0."""
+    return (1 + math.cos(math.pi * step / STEPS)) / 2
+
+
 class Trainer:
     """A run on one thread of the processor. It draws dropout from torch's own generator, as programs do."""
 
@@ -30,7 +36,8 @@ class Trainer:
         nn = torch.nn
         self.model = nn.Sequential(nn.Linear(64, HIDDEN), nn.ReLU(), nn.Dropout(0.2), nn.Linear(HIDDEN, 10))
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=RATE)
-        self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, STEPS)
+        # from the count of steps alone: CosineAnnealingLR goes on from the rate before, which stands in the optimizer
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, cosine)
         self.scaler = torch.amp.GradScaler("cpu", growth_interval=10)
         self.position = 0  # batches that were taken
 

@@ -39,7 +39,9 @@ def _half_away(number):
 
 
 def _draw_rounded(rng):
-    """Ties with an even and an odd neighbour below, a number just below a power of two, and others, of both signs."""
+    """Ties with an even and an odd neighbour below, a number just below a power of two, and others, of both signs; some
+    far beyond the range of fp16.
+    """
     bits = rng.randrange(2, 11)
     odd = 2 * rng.randrange(2 ** (bits - 1), 2**bits - 1) + 1
     parts = [
@@ -53,7 +55,7 @@ def _draw_rounded(rng):
         -odd - 0.8,
         2 ** (bits + 1) - 0.3,
     ]
-    values = [part * 2.0 ** (rng.choice([*range(-8, -1), *range(2, 9)]) - bits) for part in parts]
+    values = [part * 2.0 ** (rng.choice([-40, *range(-8, -1), *range(2, 9), 40]) - bits) for part in parts]
     values = rng.sample(values, rng.randrange(7, 10))
     return [0.0, *values, values[0]], bits
 
@@ -78,10 +80,16 @@ def _kahan_plain(start, update, times, fraction_bits):
 
 
 def _draw_kahan(rng):
-    """An update that is lost without help, of either sign, often enough to move the total by several spacings."""
-    bits = rng.randrange(4, 9)
+    """An update that is lost without help, of either sign, often enough to move the total by several spacings; at most
+    by 36 of the 40 or more that the start has. Sometimes it is half a spacing, which ties, or larger than the total.
+    """
+    bits, kind = rng.randrange(5, 9), rng.random()
     start = 2.0 ** rng.randrange(-2, 6) * (1 + rng.randrange(2 ** (bits - 2), 2 ** (bits - 1)) / 2**bits)
     spacing = 2.0 ** (frexp(start)[1] - 1 - bits)
+    if kind < 0.1:
+        return start, rng.choice([-1, 1]) * spacing / 2, 2 * rng.randrange(2, 9) + 1, bits
+    if kind < 0.2:
+        return start, start * rng.uniform(9, 60), rng.randrange(3, 9), bits
     update = rng.choice([-1, 1]) * spacing * rng.uniform(0.13, 0.4)
     return start, update, rng.randrange(30, 90), bits
 
@@ -145,7 +153,7 @@ def _scaler_shown_after(largest, start, interval):
 
 def _draw_scaler(rng):
     """Gradients near the edge: growth, an overflow in the middle of a row of good steps, sometimes exactly at the edge."""
-    interval, start = rng.randrange(2, 5), 2.0 ** rng.randrange(8, 13)
+    interval, start = rng.randrange(2, 5), 2.0 ** rng.choice([*range(8, 13), 24, 40])
     steps = 4 * interval + rng.randrange(3, 9)
     fits = 65504 / start / 4  # fits up to a scale of four times the start
     largest = [fits * rng.choice([0.3, 0.5, 0.7]) for _ in range(steps)]
@@ -235,18 +243,22 @@ E5M2, E4M3, E2M1 = [8, 57344.0, 6.1e-5, 2], [8, 448.0, 0.015625, 3], [4, 6.0, 1.
 
 def _draw_narrowest(rng):
     """For each of three formats a tensor that it just holds, that no scale moves into it, that it holds far too coarsely,
-    and that would fit where it is; one that fits by nothing to spare, and two that a format can hardly hold.
+    and that would fit where it is; two that fit by nothing to spare, and two that a format can hardly hold. Far below 1
+    only without the wide formats: their largest number over such a size is infinite in float32.
     """
-    formats = rng.sample([FP32, BF16, FP16, E4M3, E2M1], 5)
+    wide = rng.random() < 0.6
+    formats = rng.sample([FP16, E4M3, E2M1] + [FP32, BF16] * wide, 5 if wide else 3)
+    moves = [-1, 6, 8, 60] if wide else [-70, -7, -5, 6, 8, 60]
     tensors = []
     for _, top, bottom, fraction in (FP16, E4M3, E2M1):
         octaves, error = log2(top / bottom), 2.0 ** -(fraction + 1)
-        high = top * 2.0 ** (rng.choice([-7, -5, 6, 8]) - rng.uniform(0.05, 0.2))
+        high = top * 2.0 ** (rng.choice(moves) - rng.uniform(0.05, 0.2))
         tensors.append([high / 2.0 ** (octaves - 0.4), high, error * rng.choice([1.0, 1.5])])
-        high = top * 2.0 ** (rng.choice([-7, -5, 6, 8]) - rng.uniform(0.5, 0.8))
+        high = top * 2.0 ** (rng.choice(moves) - rng.uniform(0.5, 0.8))
         tensors.append([high / 2.0 ** (octaves - 0.3), high, error])
         tensors.append([bottom * 1.1, top * 0.9, error * 0.7])
     tensors.append([8 * E4M3[2], 7.2 * E4M3[1], 0.0625])  # exactly down to the smallest normal number
+    tensors.append([2 * E2M1[2], 2 * E2M1[1], 0.25])  # exactly from the smallest normal number to the largest
     tensors.append([1e-30, 1e30 * rng.uniform(0.1, 1), 2.0**-9 * 0.9])
     tensors.append([1.0, rng.uniform(1.1, 1.9), 2.0**-25])
     rng.shuffle(tensors)
@@ -325,6 +337,7 @@ CHECKS = [
             (3.0, 448.0),
             (100_000.0, 57344.0),
             (0.25, 57344.0),
+            (0.24, 448.0),  # the octaves of the two differ by one more than their ratio has
         ],
         generate=_draw_scale,
         reference=_largest_scale,
@@ -364,7 +377,7 @@ CHECKS = [
         public=[
             ([0.01, 1.00390625, 1.01171875, 0.0, -0.3, 255.7], 7),
             ([-1.0625, -1.1875, -0.3, 0.9999, 5.0, 5.3, 5.3], 3),
-            ([1000.3, -1000.3, 2049.0, 2051.0, 3e-5], 10),
+            ([1000.3, -1000.3, 2049.0, 2051.0, 3e-5, 1e-12, 70_001.0, 1e12], 10),  # no smallest, no largest number
         ],
         generate=_draw_rounded,
         reference=_rounded,
@@ -386,6 +399,9 @@ CHECKS = [
             (1.25, -0.02, 40, 4),
             (48.0, 0.07, 60, 7),
             (3.0, 0.003, 50, 8),
+            (1.0, 0.00390625, 3, 7),  # ties, to the even number above and
+            (1.0, 0.00390625, 5, 7),  # to the one below
+            (3.25, 86.429, 3, 4),  # larger than the total: what it gains is no number of the format
         ],
         generate=_draw_kahan,
         reference=_kahan,
@@ -404,6 +420,7 @@ CHECKS = [
             ([15.9921875, 15.9921875, 3.0, 3.0, 3.0, 50.0, 50.0, 3.0, 3.0, 3.0], 4096.0, 3),
             ([1e9, 1e9, 1e9, 0.1], 65536.0, 2),
             ([1e9, 1e9, 1e9, 0.1], 2.0, 3),  # below 1
+            ([1e-9] * 5, 2.0**30, 2),  # no largest scale
             (
                 [4094.5, 4094.0, 4094.5, 4094.0],
                 16.0,
@@ -450,9 +467,13 @@ CHECKS = [
         points=3,
         signature="narrowest(tensors, formats)",
         public=[
-            ([[1e-8, 1e-5, 0.01], [1e-8, 1e-5, 0.04], [100.0, 2000.0, 0.0625]], [FP32, FP16, E4M3]),
+            ([[1e-8, 1e-5, 0.01], [1e-8, 1e-5, 0.04], [100.0, 2000.0, 0.0625]], [FP16, E4M3]),
             ([[0.01, 100.0, 0.0625], [1e-30, 1.0, 0.01], [1e-30, 1.0, 0.001]], [FP32, BF16, E5M2, E4M3]),
             ([[1.0, 4.9, 0.25], [1.15, 6.8, 0.25], [1.0, 5.0, 0.3], [1e-30, 1.0, 0.001]], [E4M3, FP16, E2M1, BF16]),
+            (
+                [[1.0, 6.0, 0.25], [0.95, 6.0, 0.25], [1.0, 5.0, 0.24], [1e-22, 1e-18, 0.001], [2e24, 5e24, 0.25]],
+                [E4M3, FP16, E2M1],
+            ),
         ],
         generate=_draw_narrowest,
         reference=_narrowest,

@@ -57,17 +57,6 @@ def s003_63() -> Verdict:
     return Verdict(_ruling([*halved, *faster]), state=state, kept=kept, gain=gain)
 
 
-def s003_12() -> Verdict:
-    """What of 16 times comes from narrower numbers, and what is there without?"""
-    peak = hardware.load(A100).peak
-    shares = {
-        "units": peak("tf32") / peak("fp32"),
-        "width": peak("fp16") / peak("tf32"),
-        "narrower": peak("int8") / peak("fp16"),
-    }
-    return Verdict("fails" if shares["units"] > shares["width"] else "holds", **shares)
-
-
 def s003_49() -> Verdict:
     return Verdict(
         "holds" if WIDE.total == MIXED.total == 16 else "fails",

@@ -4,7 +4,6 @@ from itertools import count
 
 from course_lib import experiments
 from course_lib.accounting import precision
-from course_lib.units.q15_mixed_precision import narrow
 
 
 def count_in_ones(dtype, bits, half) -> float:
@@ -27,4 +26,5 @@ def v100_bert() -> float:
 
 def narrow_sum() -> float:
     """% error of dot products of 32,768 terms whose running sum has 12 fraction bits; the factors are exact."""
-    return 100 * narrow.ONE_ROUNDING * 2**-12 * (32768 / 2) ** 0.5
+    one_rounding = 0.2 * 2**-12  # as the prompt gives it
+    return 100 * one_rounding * (32768 / 2) ** 0.5

@@ -138,6 +138,7 @@ def it_is_two():
 
 LEDGER = """\
 it-is-two = "holds"  # counted
+how-many = 2  # counted
 """
 
 CHECKS = """\

@@ -230,6 +230,14 @@ BAD = {
     "claim without a derivation": ("ledger.toml", "it-is-two", "it-is-too", None, "needs a line in ledger.toml"),
     "derivation of no claim": ("ledger.toml", "it-is-two", "it-is-too", 0, "no card of cards.toml is called"),
     "ruling that is none": ("ledger.toml", '"holds"', '"true"', 0, "a ruling is one of holds, holds-if, fails"),
+    "number without a derivation": (
+        "ledger.toml",
+        "how-many",
+        "how-few",
+        None,
+        "needs a line in ledger.toml: its answer",
+    ),
+    "answer that is no number": ("ledger.toml", "how-many = 2", 'how-many = "two"', 0, "of a number is a number"),
     "ledger no TOML": ("ledger.toml", '"holds"', "holds", 0, "no valid TOML"),
     "claims that cannot be imported": ("claims.py", "verdict import", "verdicts import", 0, "No module named"),
     "part that the map lacks": (
@@ -291,6 +299,7 @@ ELSEWHERE = {  # problems that stand in another place than the replaced text
     "card without truth": ("cards.toml", 1),
     "card without claim": ("cards.toml", 7),
     "claim without a derivation": ("cards.toml", 7),
+    "number without a derivation": ("cards.toml", 1),
     "claim names no number": ("cards.toml", 7),
     "correction with an open brace": ("cards.toml", 7),
     "part in another form": ("lesson.md", 1),

@@ -17,14 +17,12 @@ from course_lib.words import words
 say = words(__file__)
 
 STEPS, AT, LARGE = 120, 65, 1e4  # steps, the bad one, the factor of its pixels
-LIMIT, RECENT, LOOK = (
-    20,
-    30,
-    10,
-)  # times the median norm, norms that it is taken of, steps between two looks at the loss
+LIMIT, RECENT = 20, 30  # times the median norm, norms that it is taken of
+LOOK = 10  # steps between two looks at the loss
+SGD_RATE = 0.1
 FAULTS = {
-    "no fault": ("none",),
-    "pixels × 10,000": ("none", "clip", "skip outliers", "roll back"),
+    "no fault": ("none", "SGD"),
+    "pixels × 10,000": ("none", "clip", "skip outliers", "roll back", "SGD"),
     "one NaN pixel": ("none", "clip", "finite only", "skip outliers", "roll back"),
 }
 
@@ -58,7 +56,9 @@ def accuracy(torch, fault: str, guard: str, seed: int = 0) -> float:
     weights = [torch.randn(shape, generator=draw) / 8 if len(shape) > 1 else torch.zeros(shape) for shape in shapes]
     for weight in weights:
         weight.requires_grad_()
-    optimizer, norms, kept = torch.optim.AdamW(weights, lr=loop.RATE, fused=True), [], None
+    sgd = guard == "SGD"  # no guard, and no division by the gradients' size either
+    optimizer = torch.optim.SGD(weights, SGD_RATE) if sgd else torch.optim.AdamW(weights, lr=loop.RATE, fused=True)
+    norms, kept = [], None
     for step in range(STEPS):
         chosen = torch.randint(loop.TRAIN, (loop.BATCH,), generator=draw)
         batch = images[chosen]
@@ -130,5 +130,5 @@ EXPERIMENT = Experiment(
     table=rows_of_quantity,
     plot=plot,
     on_gpu=say("on-gpu"),
-    method=say.all("method", steps=STEPS, at=AT, limit=LIMIT, recent=RECENT, look=LOOK),
+    method=say.all("method", steps=STEPS, at=AT, limit=LIMIT, recent=RECENT, look=LOOK, rate=SGD_RATE),
 )

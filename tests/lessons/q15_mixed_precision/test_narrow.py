@@ -38,6 +38,12 @@ def test_the_error_of_one_rounding_is_that_of_sizes_even_over_the_octaves():
         assert 2**7 * error / size == pytest.approx(narrow.ONE_ROUNDING, rel=0.04)
 
 
+def test_one_rounding_of_normal_numbers_is_what_the_lesson_says():
+    values = torch.randn(1_000_000, generator=torch.Generator().manual_seed(0))
+    error = (values.bfloat16().double() - values.double()).norm() / values.double().norm()
+    assert 2**7 * error.item() == pytest.approx(0.213, abs=0.001)
+
+
 @pytest.mark.parametrize(("factors", "sums"), [("bf16", "fp32"), ("fp16", "fp16"), ("bf16", "bf16")])
 def test_the_formula_of_the_error_against_products(factors, sums):
     found = accumulate.error(torch, factors, sums, 1024, seed=3) / 100

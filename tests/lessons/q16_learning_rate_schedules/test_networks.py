@@ -14,6 +14,7 @@ def test_the_title_holds_with_shaken_weights():
         assert (found.rises, len(found.losses)) == (460, networks.STEPS + 1)
         assert found.fall == pytest.approx(50, rel=0.01)
     assert networks.descend(0.1).rises == 0
+    assert networks.descend(0.1, steps=2400).sharpness[-1][1] == pytest.approx(20, rel=0.01)
     assert not networks.descend(0.25).losses[-1] < networks.GONE
 
 
@@ -53,3 +54,10 @@ def test_parameters_of_the_language_model_are_those_that_multiply():
 
 def test_an_unwritten_rule_is_not_defended():
     assert networks.defend(lambda step, total, peak: ..., against=lambda step, total, peak: peak, peak=0.01) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["step", "cosine", "linear"])
+def test_no_peak_beyond_the_recorded_ones_is_better(kind):
+    recorded, larger = (networks.characters_loss(torch, rates(kind, networks.ROUNDS, peak), 0) for peak in (0.03, 0.05))
+    assert larger > recorded + 0.01
