@@ -207,18 +207,21 @@ def known(root: Path, unit: str) -> list[Term]:
 
 def with_hovers(nb: nbformat.NotebookNode, page: Page, terms: Sequence[Term]) -> None:
     """Mark the first use of each of these terms in the core path of a page, in its notebook `nb`, with the term's line,
-    which a mouse shows.
+    which a mouse shows. "The caches" after a "KV cache" in the same cell are short for that: a page where they are the
+    first use has no hover for "cache".
 
     A keyboard cannot reach it, for JupyterLab lets no text take the focus: `glossary()` is the way for all.
     """
     words, met = Words(terms), set()
     core = {cell.line for cell in sections(page)[0].cells if not cell.is_code} if terms else set()
     for cell in (node for node, cell in zip(nb.cells, page.cells, strict=True) if cell.line in core):
-        marks = []
+        marks, here = [], []
         for term, use in words.uses(blanked(cell.source, LINKED)):
-            if term not in met:
-                met.add(term)
+            short = any(name.endswith(f" {term.name}") for longer in here for name in longer.names)
+            if term not in met and not short:
                 marks.append((use, term))
+            met.add(term)
+            here.append(term)
         for use, term in reversed(marks):
             shown = f'<abbr title="{_attribute(term.line)}">{cell.source[use.start() : use.end()]}</abbr>'
             cell.source = cell.source[: use.start()] + shown + cell.source[use.end() :]

@@ -198,15 +198,16 @@ def _ledger_with(gpus=None, storage=None, total=None):
 
 
 def _draw_ledger(rng):
+    """Small losses, stores and prices are as frequent as large ones; wages are low, usual or high."""
     return (
         rng.randrange(20, 2000),
         rng.randrange(40, 1500) / 100,
-        rng.randrange(8, 45) / 100,
-        rng.randrange(50, 4000),
+        rng.choice([rng.randrange(2, 10), rng.randrange(10, 60)]) / 100,
+        rng.choice([rng.randrange(50, 150), rng.randrange(150, 4000)]),
         rng.randrange(2, 13),
-        rng.randrange(10, 50) / 1000,
+        rng.choice([rng.randrange(5, 13), rng.randrange(13, 60)]) / 1000,
         rng.randrange(5, 200),
-        rng.randrange(40, 200),
+        rng.choice([rng.randrange(15, 60), rng.randrange(60, 180), rng.randrange(180, 500)]),
     )
 
 
@@ -464,6 +465,7 @@ CHECKS = [
             ([1e8, 5e7], 2.464, 1e11, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
             ([1e8, 6.5e8, 3e8, 2e9, 1.3e9], 2.464, 0, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
             ([4e8, 2e8, 9e8, 3e9, 1.5e9, 2e7, 2.5e8], 2.7, 1e10, [1.69, 406.4, 410.7, 0.34, 0.28]),
+            ([7e10, 3e10, 1.5e11, 1e10], 1.98, 1e14, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
         ],
         generate=_draw_cheapest,
         reference=_cheapest,

@@ -217,6 +217,15 @@ def test_only_the_first_use_in_a_later_unit_has_a_hover(course):
     assert "abbr" not in texts(course, EARLY) + texts(course, TOY)
 
 
+def test_a_short_name_after_its_long_one_has_no_hover_of_its_own(course):
+    course.edit("lesson.md", "**arithmetic intensity**", "**arithmetic intensity** and **low arithmetic intensity**")
+    (course.unit / "glossary.toml").write_text(
+        "'arithmetic intensity' = 'FLOPs for each byte.'\n'low arithmetic intensity' = 'Less than one.'\n"
+    )
+    put(course, LATE, "Low arithmetic intensity: the arithmetic intensity is small.\n\n+++\n\nAn arithmetic intensity.")
+    assert Hovers(texts(course, LATE)).found[1:] == [("Less than one.", "Low arithmetic intensity")]
+
+
 @pytest.mark.parametrize(
     "place",
     [
