@@ -103,7 +103,8 @@ def _finish_from_start(work, interval, checkpoint, restart, failures):
 
 def _draw_finish(rng):
     """Whole minutes. Two failures strike at work, one in the restart after that, one in a later checkpoint, one at work
-    again, and two in the restart after that; the last piece is a short one.
+    again, and two in the restart after that; the last piece is a short one, and in half of the draws one more comes
+    just after it.
     """
     interval, checkpoint, restart = rng.randrange(20, 60), rng.randrange(4, 9), rng.randrange(6, 15)
     work = interval * rng.randrange(4, 9) + (1 if rng.random() < 0.3 else rng.randrange(1, interval - 1))
@@ -116,7 +117,10 @@ def _draw_finish(rng):
     fourth = third + restart + rng.randrange(2, interval)
     fifth = fourth + rng.randrange(1, restart)
     sixth = fifth + rng.randrange(1, restart)
-    return work, interval, checkpoint, restart, [alone, first, second, third, fourth, fifth, sixth]
+    failures = [alone, first, second, third, fourth, fifth, sixth]
+    if rng.random() < 0.5:
+        failures.append(_finish(work, interval, checkpoint, restart, failures) + rng.randrange(3))
+    return work, interval, checkpoint, restart, failures
 
 
 # ---- q13.largest-checkpoint ----------------------------------------------------------------------
@@ -384,6 +388,7 @@ CHECKS = [
             (120, 40, 5, 10, [134]),
             (90, 100, 7, 3, [96, 150]),
             (100, 40, 5, 10, [1000]),
+            (100, 40, 5, 10, [115, 118]),
             (400, 30, 5, 12, [50, 60, 115, 120, 130, 260]),
             (100, 40, 5, 10, [114]),
             (81, 40, 5, 10, [95]),
