@@ -64,6 +64,23 @@ def _finish_safe_restart(work, interval, checkpoint, restart, failures):
     return clock
 
 
+def _finish_restart_twice(work, interval, checkpoint, restart, failures):
+    """A restart begins anew once; what strikes it again changes nothing."""
+    clock, done, failures = 0, 0, [*failures]
+    while done < work:
+        piece = min(interval, work - done)
+        end = clock + piece + checkpoint
+        if failures and failures[0] < end:
+            clock = failures.pop(0) + restart
+            if failures and failures[0] < clock:
+                clock = failures.pop(0) + restart
+            while failures and failures[0] < clock:
+                failures.pop(0)
+        else:
+            clock, done = end, done + piece
+    return clock
+
+
 def _finish_last_unsaved(work, interval, checkpoint, restart, failures):
     """No checkpoint after the last piece."""
     clock, done, failures = 0, 0, [*failures]
@@ -85,8 +102,9 @@ def _finish_from_start(work, interval, checkpoint, restart, failures):
 
 
 def _draw_finish(rng):
-    """Whole minutes. Two failures strike at work, one in the restart after that, one in a later checkpoint; the last piece
-    is a short one.
+    """Whole minutes. Two failures strike at work, one in the restart after that, one in a later checkpoint, one at work
+    again, and two in the restart after that; the last piece is a short one, and in half of the draws one more comes
+    just after it.
     """
     interval, checkpoint, restart = rng.randrange(20, 60), rng.randrange(4, 9), rng.randrange(6, 15)
     work = interval * rng.randrange(4, 9) + (1 if rng.random() < 0.3 else rng.randrange(1, interval - 1))
@@ -97,7 +115,12 @@ def _draw_finish(rng):
     start = second + restart  # work goes on here
     third = start + each * rng.randrange(0, 2) + interval + rng.randrange(1, checkpoint)
     fourth = third + restart + rng.randrange(2, interval)
-    return work, interval, checkpoint, restart, [alone, first, second, third, fourth]
+    fifth = fourth + rng.randrange(1, restart)
+    sixth = fifth + rng.randrange(1, restart)
+    failures = [alone, first, second, third, fourth, fifth, sixth]
+    if rng.random() < 0.5:
+        failures.append(_finish(work, interval, checkpoint, restart, failures) + rng.randrange(3))
+    return work, interval, checkpoint, restart, failures
 
 
 # ---- q13.largest-checkpoint ----------------------------------------------------------------------
@@ -164,7 +187,12 @@ def _draw_cut(rng):
     new = f"new-{rng.randrange(10)}.pt"
     last = "last.pt"
     safe = [["write", new], ["force", new], ["rename", new, last]]
-    others = [[["write", last], ["force", last]], safe, [["write", new], ["rename", new, last], ["force", last]]]
+    others = [
+        [["write", last], ["force", last]],
+        safe,
+        [["write", new], ["rename", new, last], ["force", last]],
+        [["write", new], ["force", new], ["write", new], ["rename", new, last]],
+    ]
     ways = [
         [["delete", last], *safe],
         [["rename", last, "older.pt"], ["write", last], ["force", last]],
@@ -247,9 +275,9 @@ _FITS, _OVER = "gradients that fit", "an overflow"
 
 def _draw_scaled(rng, group):
     """Gradients under the scale. Where they fit, the norm of the true ones is above the limit, or below it, in about half
-    of the draws each; an overflow is upwards or downwards.
+    of the draws each; an overflow is upwards or downwards, in a few both, and the scale may be small then.
     """
-    scale = 2.0 ** rng.randrange(6, 12)
+    scale = 2.0 ** rng.randrange(-2 if group == _OVER else 6, 12)
     weights = [rng.randrange(-40, 40) / 8 for _ in range(rng.randrange(4, 7))]
     limit, rate = rng.choice([0.5, 1.0, 2.0]), rng.choice([0.1, 0.25, 0.5])
     size = limit * (rng.uniform(1.5, 4) if rng.random() < 0.46 else rng.uniform(0.1, 0.6))
@@ -257,7 +285,10 @@ def _draw_scaled(rng, group):
     norm = sqrt(sum(each * each for each in true))
     grads = [each / norm * size * scale for each in true]
     if group == _OVER:
-        grads[rng.randrange(len(grads))] = rng.choice([-1, 1]) * rng.randrange(70_000, 200_000)
+        here, there = rng.sample(range(len(grads)), 2)
+        grads[here] = rng.choice([-1, 1]) * rng.randrange(70_000, 200_000)
+        if rng.random() < 0.15:
+            grads[there] = -grads[here]
     elif rng.random() < 0.2:
         grads[0] = grads[-1]
     special = rng.random() if group == _FITS else 1
@@ -353,9 +384,11 @@ CHECKS = [
             (100, 40, 5, 10, [30, 35]),
             (100, 40, 5, 10, [45]),
             (100, 40, 5, 10, [30, 40]),
+            (100, 40, 5, 10, [30, 35, 42]),
             (120, 40, 5, 10, [134]),
             (90, 100, 7, 3, [96, 150]),
             (100, 40, 5, 10, [1000]),
+            (100, 40, 5, 10, [115, 118]),
             (400, 30, 5, 12, [50, 60, 115, 120, 130, 260]),
             (100, 40, 5, 10, [114]),
             (81, 40, 5, 10, [95]),
@@ -367,6 +400,7 @@ CHECKS = [
             "whole pieces": _finish_whole_pieces,
             "safe in a checkpoint": _finish_safe_checkpoint,
             "safe in a restart": _finish_safe_restart,
+            "restart twice": _finish_restart_twice,
             "last one unsaved": _finish_last_unsaved,
             "from the start": _finish_from_start,
         },
@@ -421,6 +455,7 @@ CHECKS = [
                 ],
             ),
             ([["write", "last.pt"], ["force", "last.pt"], ["write", "last.pt"]],),
+            ([["write", "new.pt"], ["force", "new.pt"], ["write", "new.pt"], ["rename", "new.pt", "last.pt"]],),
             (
                 [
                     ["write", "new.pt"],
@@ -462,6 +497,7 @@ CHECKS = [
             _OVER: [
                 ([1.0, 2.0], [70_000.0, 5.0], 1024.0, 1.0, 0.1),
                 ([1.0, 2.0], [-70_000.0, 5.0], 1024.0, 1.0, 0.1),
+                ([1.0, 2.0, 3.0], [80_000.0, -80_000.0, 5.0], 1.0, 1.0, 0.1),
                 ([0.5, 0.25, 4.0, 4.0, 1.0], [100.0, -300.0, 7.0, 7.0, 65_505.0], 128.0, 2.0, 0.25),
             ],
         },

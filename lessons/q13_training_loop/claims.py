@@ -75,7 +75,8 @@ def s004_060() -> Verdict:
     right = min(most, scale * norm / scale)
     wrong = min(most, scale * norm) / scale
     unclipped = norm * scale / scale == norm
-    return Verdict("holds-if" if unclipped and wrong != right else "holds", right=right, wrong=wrong)
+    adam = [norm / (norm + 1e-8) for norm in (right, wrong)]  # the first step; PyTorch's eps
+    return Verdict("holds-if" if unclipped and wrong != right else "holds", right=right, wrong=wrong, adam=adam)
 
 
 def clipped(gradients, most) -> list[float]:
