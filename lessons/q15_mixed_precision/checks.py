@@ -239,15 +239,20 @@ def _fits_by_ratio(smallest, largest, top, bottom):
 
 FP32, BF16, FP16 = [32, 3.4e38, 1.18e-38, 23], [16, 3.39e38, 1.18e-38, 7], [16, 65504.0, 6.1e-5, 10]
 E5M2, E4M3, E2M1 = [8, 57344.0, 6.1e-5, 2], [8, 448.0, 0.015625, 3], [4, 6.0, 1.0, 1]
+# With these two, fewer bits in all is neither fewer fraction bits nor less range.
+E8M3, E3M4 = [12, 3.19e38, 1.18e-38, 3], [8, 15.5, 0.25, 4]
 
 
 def _draw_narrowest(rng):
     """For each of three formats a tensor that it just holds, that no scale moves into it, that it holds far too coarsely,
     and that would fit where it is; two that fit by nothing to spare, and two that a format can hardly hold. Far below 1
     only without the wide formats: their largest number over such a size is infinite in float32.
+    Sometimes the formats are others, of which the one with the fewest bits has not the fewest fraction bits, or not the
+    least range.
     """
-    wide = rng.random() < 0.6
-    formats = rng.sample([FP16, E4M3, E2M1] + [FP32, BF16] * wide, 5 if wide else 3)
+    wide, other = rng.random() < 0.6, rng.random() < 0.3
+    some = [FP16, E8M3, E3M4] if wide and other else [FP16, E4M3, E2M1]
+    formats = rng.sample(some + [FP32, BF16] * wide, 5 if wide else 3)
     moves = [-1, 6, 8, 60] if wide else [-70, -7, -5, 6, 8, 60]
     tensors = []
     for _, top, bottom, fraction in (FP16, E4M3, E2M1):
@@ -474,6 +479,8 @@ CHECKS = [
                 [[1.0, 6.0, 0.25], [0.95, 6.0, 0.25], [1.0, 5.0, 0.24], [1e-22, 1e-18, 0.001], [2e24, 5e24, 0.25]],
                 [E4M3, FP16, E2M1],
             ),
+            # fewer bits in all, though more of them are fraction, or range
+            ([[1.0, 10.0, 0.0625], [1.0, 1000.0, 0.0625]], [FP16, E8M3, E3M4]),
         ],
         generate=_draw_narrowest,
         reference=_narrowest,
