@@ -199,7 +199,7 @@ def _batch_always(target, rate, curvature, sigma):
 
 
 def _draw_batch(rng):
-    """Batches of 3 to 400 whose quotient is no whole number; half of the rates are too large for any, some of
+    """Batches of 3 to 30,000 whose quotient is no whole number; half of the rates are too large for any, some of
     them by nothing.
     """
     curvature, sigma, part = rng.randrange(2, 60), rng.randrange(2, 30), rng.random()
@@ -209,7 +209,7 @@ def _draw_batch(rng):
     share = rng.uniform(2.1, 3.5) if part < 0.5 else rng.uniform(0.6, 1.8)
     rate = share / curvature
     floor = rate * sigma**2 / (2 * abs(2 - share))
-    return floor / (rng.randrange(3, 400) - rng.uniform(0.2, 0.8)), rate, curvature, sigma
+    return floor / (int(3 * 10 ** rng.uniform(0, 4)) - rng.uniform(0.2, 0.8)), rate, curvature, sigma
 
 
 # ---- the lesson's own: one line each ----------------------------------------------------------------
@@ -415,6 +415,7 @@ CHECKS = [
             (0.3, 0.2, 3, 4),
             (2.0, 0.4, 2, 9),
             (0.06, 0.196, 10, 2),
+            (2.5e-6, 0.5, 1.0, 1.0),
         ],
         generate=_draw_batch,
         reference=_smallest_batch,
