@@ -288,10 +288,15 @@ def _rank_one_side(m, n):
 
 
 _ROUNDED_UP = [(98, 98), (392, 56), (294, 147), (1470, 294)]  # mn/(m + n) is whole, 1/(1/m + 1/n) in doubles is more
+_LARGE = [(8192, 28672), (53248, 16384), (12288, 49152), (128256, 4096), (200000, 65536)]
 
 
 def _draw_rank(rng):
-    """Now and then two sides at which the thin pair has exactly as many numbers as the matrix, or one number fewer."""
+    """Now and then two sides at which the thin pair has exactly as many numbers as the matrix, or one number fewer; or
+    those of a large model.
+    """
+    if rng.random() < 0.15:
+        return rng.choice(_LARGE)
     if rng.random() < 0.3:
         return rng.choice(_ROUNDED_UP)
     if rng.random() < 0.2:
@@ -540,7 +545,17 @@ CHECKS = [
         id="q10.largest-saving-rank",
         points=2,
         signature="largest_saving_rank(m, n)",
-        public=[(256, 256), (1024, 256), (300, 5000), (1, 7), (20, 30), (98, 98), (100, 9901)],
+        public=[
+            (256, 256),
+            (1024, 256),
+            (300, 5000),
+            (1, 7),
+            (20, 30),
+            (98, 98),
+            (100, 9901),
+            (53248, 16384),
+            (200000, 200000),
+        ],
         generate=_draw_rank,
         reference=_largest_saving_rank,
         same=EXACT,

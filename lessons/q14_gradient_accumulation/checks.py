@@ -43,16 +43,20 @@ def _by_the_largest(gradients, counts):
 
 
 def _draw_accumulated(rng):
-    """Parts of unlike size, in half of the draws one without an example; coordinates are a sixteenth apart."""
+    """Parts of unlike size, in half of the draws one, two or three without an example, wherever they stand; now and then
+    two parts have the same gradient. Coordinates are a sixteenth apart.
+    """
     parts, width = rng.randrange(2, 6), rng.randrange(1, 5)
     counts = [rng.randrange(1, 20) * 4**place for place in range(parts)]
     if parts > 2 and rng.random() < 0.5:
         counts[-1] = counts[0]
     gradients = [[(rng.randrange(1, 60)) / 16 for _ in range(width)] for _ in range(parts)]
+    if parts > 2 and rng.random() < 0.5:
+        gradients[1] = list(gradients[0])
     if rng.random() < 0.5:
-        place = rng.randrange(parts + 1)
-        counts.insert(place, 0)
-        gradients.insert(place, None)
+        empty = rng.randrange(1, 4)
+        counts += [0] * empty
+        gradients += [None] * empty
     order = list(range(len(counts)))
     rng.shuffle(order)
     return [gradients[place] for place in order], [counts[place] for place in order]
@@ -101,10 +105,10 @@ def _plan_swapped(batch, cards, fixed, each, capacity):
 
 def _draw_plan(rng):
     """MB. The limit lies exactly on a divisor or between two (no halving leads to either), now and then at one example,
-    below it, or above all.
+    below it, below what is fixed, or above all.
     """
     cards = rng.choice([2, 3, 4, 8])
-    mine = rng.choice([12, 18, 20, 24, 30, 36, 48, 60, 90])
+    mine = rng.choice([12, 18, 20, 24, 30, 36, 48, 60, 90, 98, 154, 210, 330])
     fixed, each = rng.randrange(800, 3000), rng.randrange(20, 300)
     halves = {mine // 2**times for times in range(8) if mine % 2**times == 0}
     best = {room: max(n for n in range(1, room + 1) if mine % n == 0) for room in range(1, mine)}
@@ -115,7 +119,7 @@ def _draw_plan(rng):
     elif kind < 0.8:
         room = each * rng.choice(between) + rng.randrange(0, each)
     else:
-        room = rng.choice([each // 2, each - 1, each, each * (mine + 1)])
+        room = rng.choice([-each, each // 2, each - 1, each, each * (mine + 1)])
     return mine * cards, cards, fixed, each, fixed + room
 
 
@@ -157,7 +161,7 @@ def _least(first, second):
 
 def _draw_critical(rng):
     """Steps of the law itself; in half of the draws the larger batch comes first."""
-    critical, least = rng.randrange(10, 900), rng.randrange(20, 900)
+    critical, least = rng.randrange(10, 900) + 0.25, rng.randrange(20, 900)
     small = critical * rng.uniform(0.05, 0.7)
     large = critical * rng.uniform(1.2, 12)
     found = [[batch, least * (1 + critical / batch)] for batch in (small, large)]
@@ -230,7 +234,7 @@ def _train_moving(parts, group, rate):
 
 def _draw_train(rng):
     """Parts of unlike length and content, and a last group that is not full."""
-    group = rng.randrange(2, 4)
+    group = rng.randrange(2, 6)
     parts = []
     for place in range(group * rng.randrange(2, 4) + rng.randrange(1, group)):
         parts.append([rng.randrange(1, 9) + 10 * (place % 3) for _ in range(rng.choice([1, 2, 5]))])
@@ -324,6 +328,7 @@ CHECKS = [
             ([[2.0, 1.0], [5.0, 0.5], [2.0, 1.0]], [1, 4, 7]),
             ([[1.0], [2.0], [4.0], [32.0], [8.0]], [6, 1, 6, 2, 3]),
             ([[0.25, 1.5]], [5]),
+            ([None, None, [1.0, 4.0], [0.0, 0.0], [2.0, 0.5], None], [0, 0, 2, 5, 6, 0]),
         ],
         generate=_draw_accumulated,
         reference=_accumulated,
@@ -354,6 +359,8 @@ CHECKS = [
             (240, 8, 800, 100, 1800),
             (26, 2, 100, 10, 200),
             (14, 2, 100, 10, 90),
+            (660, 2, 500, 10, 520),
+            (308, 2, 500, 10, 700),
         ],
         generate=_draw_plan,
         reference=_plan,
@@ -432,6 +439,9 @@ CHECKS = [
             ([[8, 8, 8], [20], [1], [2, 4], [30, 31], [7], [50, 60]], 3, 0.25),
             ([[4]], 4, 0.5),
             ([[4, 4], [4, 4], [1], [9]], 3, 0.5),
+            ([[3], [5, 1], [2], [6, 8, 1], [20]], 3, 0.5),
+            ([[place] for place in range(12)], 1, 0.5),
+            ([[3], [1, 5], [9], [2], [4], [7, 7, 1], [30]], 5, 0.5),
         ],
         generate=_draw_train,
         reference=_train,

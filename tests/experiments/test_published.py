@@ -264,7 +264,7 @@ def test_names_by_unit_and_kind():
     ("call", "says"),
     [
         (lambda: published.get("gptfast7b"), ["id='gptfast7b' is not known", "'gptfast-7b'"]),
-        (lambda: published.names(unit=6), ["unit='6' is not known", "'q06'"]),
+        (lambda: published.names(unit="q8plus"), ["unit='q8plus' is not known", "'q08plus'"]),
         (lambda: published.names(unit="q111"), ["unit='q111' is not known", "'q11'"]),
         (lambda: published.table(kind="decoding"), ["kind='decoding' is not known", "'decode'"]),
         (lambda: published.get("mpt-70b-params").hardware, ["'mpt-70b-params'", "no device"]),

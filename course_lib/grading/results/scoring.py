@@ -12,7 +12,7 @@ from course_lib.grading.sandbox.conversation import Call, Reply
 from course_lib.grading.sentences import say
 from course_lib.teaching.checks.check_form import Check, answered, call_text, expected, wrong_outputs
 from course_lib.teaching.checks.check_texts import said
-from course_lib.teaching.checks.check_values import form_fault, how_far, leaves, short
+from course_lib.teaching.checks.check_values import form_fault, how_far, leaves, none_fault, short
 
 TRY_AGAIN = "Not yet: "
 """How `check()` begins; a grade says the same without it."""
@@ -132,7 +132,7 @@ def _failing(check: Check, call: Call, reply: Reply, got: list, wanted: list, at
     elif at == len(check.inputs()):  # the first input again
         text = said("differs", quantity, again=short(got[at]), **(values | {"got": short(got[0])}))
     elif fault := form_fault(got[at], wanted[at]):
-        name = "nothing" if got[at] is None else "form_pure" if check.unit == "" else "form"
+        name = none_fault(wanted) if got[at] is None else "form_pure" if check.unit == "" else "form"
         text = said(name, quantity, fault=fault, **values)
     else:
         leaf = next(leaf for leaf in leaves(got[at], wanted[at]) if check.same.leaf_distance(*leaf[1:]) > 1)

@@ -36,6 +36,7 @@ from course_lib.teaching.checks.check_values import (
     is_dots,
     leaves,
     looks_rounded,
+    none_fault,
     plain,
     short,
     short_text,
@@ -223,7 +224,7 @@ class _Attempt:
         if known := self._diagnosis(outputs):
             return self._result("wrong", ["diagnosed"], diagnosis=known["name"], message=known["message"], **values)
         if got is None and want is not None:
-            say = "in_place" if answer.changed else "printed" if answer.printed else "nothing"
+            say = "in_place" if answer.changed else "printed" if answer.printed else none_fault(self.expected)
             return self._result("form", [say, "asked"], **values)
         if fault := form_fault(got, want):
             asked = ["asked"] if isinstance(want, (list, dict)) else []

@@ -194,6 +194,11 @@ def kind_of(value) -> str:
     return "number" if is_number(value) else "None" if value is None else type(value).__name__
 
 
+def none_fault(expected) -> str:
+    """The name of the sentence for a wrong None. expected: the answers to all inputs; None may be among them."""
+    return "none_here" if any(answer is None for answer in expected) else "nothing"
+
+
 def form_fault(got, expected, where: str = "result") -> str:
     """The sentence that says where `got` has another form than `expected`; empty if their forms agree.
 

@@ -24,6 +24,7 @@ CASES = {  # name → what its definition says in %, where it says something
     "the same, AdamW's first step": 0.0,
     "unequal parts, ÷ 4": None,
     "hard digits in short parts, ÷ 4": None,
+    "two dropout layers, the same seed": None,
     "dropout, whole batch, another seed": None,
     "batch norm": None,
     "clipped in each part": None,
@@ -83,6 +84,11 @@ def _clipped(torch) -> float:
     return parts.off(parts.accumulated(net, x, y, parts.EQUAL, parts.by_parts, after=clip), whole)
 
 
+def _dropping_twice(torch):
+    """The network, with dropout of its pixels too."""
+    return torch.nn.Sequential(torch.nn.Dropout(DROP), parts.network(torch, dropout=DROP))
+
+
 def _other_masks(torch) -> float:
     """Two gradients of the whole batch, with other masks."""
     x, y = parts.batch(torch)
@@ -132,6 +138,9 @@ _RUNS = {
     "unequal parts, by examples": lambda torch: _gradients(torch, parts.UNEQUAL, parts.by_examples),
     "dropout, the same seed": lambda torch: _gradients(
         torch, parts.EQUAL, parts.by_parts, net=parts.network(torch, dropout=DROP)
+    ),
+    "two dropout layers, the same seed": lambda torch: _gradients(
+        torch, parts.EQUAL, parts.by_parts, net=_dropping_twice(torch)
     ),
     "equal parts, not divided": lambda torch: _gradients(torch, parts.EQUAL, parts.undivided),
     "the same, AdamW's first step": _adamw,

@@ -1,4 +1,6 @@
-"""The processor's time of a training step in parts: the same rows in more parts, and parts of the same size."""
+"""The processor's time of a training step in parts: the same rows in more parts, and parts of the same size, with and
+without the optimizer.
+"""
 
 import time
 from functools import partial
@@ -16,25 +18,29 @@ say = words(__file__)
 ROWS, WIDTH, PART = 512, 512, 32
 SPLITS = (1, 4, 64)
 STEPS = (1, 4, 16)
+BARE = (1, 16)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """512 rows in 1, 4 and 64 parts; 1, 4 and 16 parts of 32 rows. Full repeats them more often."""
-    settings = {say("split", rows=ROWS, parts=parts): (ROWS, parts) for parts in SPLITS}
-    settings |= {say("grown", rows=PART, parts=parts): (PART * parts, parts) for parts in STEPS}
+    """512 rows in 1, 4 and 64 parts; 1, 4 and 16 parts of 32 rows, and two of these without AdamW. Full repeats them more
+    often.
+    """
+    settings = {say("split", rows=ROWS, parts=parts): (ROWS, parts, True) for parts in SPLITS}
+    settings |= {say("grown", rows=PART, parts=parts): (PART * parts, parts, True) for parts in STEPS}
+    settings |= {say("bare", rows=PART, parts=parts): (PART * parts, parts, False) for parts in BARE}
     return tuple(
         Case(
             name,
-            say("calls", each=rows // parts),
-            observe=partial(_observe, rows=rows, parts=parts, repeats=4 if quick else 20),
+            say("calls", "adamw" if updates else "bare", each=rows // parts),
+            observe=partial(_observe, rows=rows, parts=parts, updates=updates, repeats=4 if quick else 20),
             expect=lambda device: None,
             facts={"rows": rows, "parts": parts},
         )
-        for name, (rows, parts) in settings.items()
+        for name, (rows, parts, updates) in settings.items()
     )
 
 
-def _observe(bench, seconds: float, rows: int, parts: int, repeats: int) -> list[float]:
+def _observe(bench, seconds: float, rows: int, parts: int, updates: bool, repeats: int) -> list[float]:
     """Seconds of a processor for each row, of the quickest step: other programs disturb that least."""
     torch = bench.torch
     with timing.single_thread(torch):
@@ -47,7 +53,8 @@ def _observe(bench, seconds: float, rows: int, parts: int, repeats: int) -> list
             optimizer.zero_grad()
             for part in x.chunk(parts):
                 (net(part).square().mean() / parts).backward()
-            optimizer.step()
+            if updates:
+                optimizer.step()
             return time.process_time() - begin
 
         step()

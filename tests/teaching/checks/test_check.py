@@ -251,6 +251,12 @@ def test_values_of_another_form(value, says):
     assert says in result.message
 
 
+def test_a_wrong_none_where_none_can_be_right(unit):
+    unit.hold(a_check(id="q99.some", public=[(6, 2), (6, 0)], reference=lambda f, n: f / n if n else None, wrong={}))
+    said = check("q99.some", lambda flops, nbytes: None).message
+    assert "`intensity(flops=6, nbytes=2)` returned None, but here there is an answer." in said
+
+
 def test_a_bool_is_not_the_number_that_it_equals(unit):
     one = a_check(id="q99.one", public=[(1, 1)], wrong={})
     unit.hold(one)
