@@ -66,17 +66,19 @@ def _rate_clipped(kind, step, total, peak, warmup, final):
 
 
 def _draw_rate(rng):
-    """The rise or, from its second step on, the decay to a final rate; a few draws at the ends, or without either."""
+    """The rise or the end of the decay; a few draws where they meet, or without both."""
     total, peak = rng.randrange(100, 1000), rng.randrange(2, 90) / 1000
     kind, warmup, final = rng.choice(KINDS), rng.randrange(10, total // 5), peak / rng.randrange(5, 20)
     part = rng.random()
-    if part < 0.47:
+    if part < 0.46:
         step = rng.randrange(0, warmup)
-    elif part < 0.94:
+    elif part < 0.93:
         step = warmup + int((total - warmup) * rng.uniform(0.85, 0.98))
+    elif part < 0.97:
+        step, final = warmup, rng.choice([0, final])
     else:
-        warmup, final = rng.choice([(0, 0), (warmup, 0), (0, final)])
-        step = rng.choice([warmup, total - 1, rng.randrange(warmup, total)])
+        warmup = final = 0
+        step = rng.choice([0, total - 1, rng.randrange(total)])
     return kind, step, total, peak, warmup, final
 
 
