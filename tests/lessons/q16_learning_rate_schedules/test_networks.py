@@ -60,11 +60,11 @@ def test_an_unwritten_rule_is_not_defended():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_smaller_peak_does_most_of_what_the_warm_up_does(seed):
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_smaller_peak_does_what_the_warm_up_does(seed):
     bench = Bench.on_device(torch, "cpu")
-    slower, warmed = networks.gpt_loss(bench, 0.003, "none", seed), networks.gpt_loss(bench, 0.01, "warm-up", seed)
-    assert slower < warmed + 0.15
+    slower, warmed = networks.gpt_loss(bench, 0.005, "none", seed), networks.gpt_loss(bench, 0.01, "warm-up", seed)
+    assert slower == pytest.approx(warmed, abs=0.08)
 
 
 @pytest.mark.slow
