@@ -66,17 +66,19 @@ def _rate_clipped(kind, step, total, peak, warmup, final):
 
 
 def _draw_rate(rng):
-    """The rise or, from its second step on, the decay to a final rate; a few draws at the ends, or without either."""
+    """The rise or the end of the decay; a few draws where they meet, or without both."""
     total, peak = rng.randrange(100, 1000), rng.randrange(2, 90) / 1000
     kind, warmup, final = rng.choice(KINDS), rng.randrange(10, total // 5), peak / rng.randrange(5, 20)
     part = rng.random()
-    if part < 0.47:
+    if part < 0.46:
         step = rng.randrange(0, warmup)
-    elif part < 0.94:
+    elif part < 0.93:
         step = warmup + int((total - warmup) * rng.uniform(0.85, 0.98))
+    elif part < 0.97:
+        step, final = warmup, rng.choice([0, final])
     else:
-        warmup, final = rng.choice([(0, 0), (warmup, 0), (0, final)])
-        step = rng.choice([warmup, total - 1, rng.randrange(warmup, total)])
+        warmup = final = 0
+        step = rng.choice([0, total - 1, rng.randrange(total)])
     return kind, step, total, peak, warmup, final
 
 
@@ -199,7 +201,7 @@ def _batch_always(target, rate, curvature, sigma):
 
 
 def _draw_batch(rng):
-    """Batches of 3 to 400 whose quotient is no whole number; half of the rates are too large for any, some of
+    """Batches of 3 to 30,000 whose quotient is no whole number; half of the rates are too large for any, some of
     them by nothing.
     """
     curvature, sigma, part = rng.randrange(2, 60), rng.randrange(2, 30), rng.random()
@@ -209,7 +211,7 @@ def _draw_batch(rng):
     share = rng.uniform(2.1, 3.5) if part < 0.5 else rng.uniform(0.6, 1.8)
     rate = share / curvature
     floor = rate * sigma**2 / (2 * abs(2 - share))
-    return floor / (rng.randrange(3, 400) - rng.uniform(0.2, 0.8)), rate, curvature, sigma
+    return floor / (int(3 * 10 ** rng.uniform(0, 4)) - rng.uniform(0.2, 0.8)), rate, curvature, sigma
 
 
 # ---- the lesson's own: one line each ----------------------------------------------------------------
@@ -415,6 +417,7 @@ CHECKS = [
             (0.3, 0.2, 3, 4),
             (2.0, 0.4, 2, 9),
             (0.06, 0.196, 10, 2),
+            (2.5e-6, 0.5, 1.0, 1.0),
         ],
         generate=_draw_batch,
         reference=_smallest_batch,

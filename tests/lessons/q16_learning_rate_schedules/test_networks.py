@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from course_lib.experiments.running.bench import Bench
 from course_lib.units.q16_learning_rate_schedules import networks
 from course_lib.units.q16_learning_rate_schedules.schedules import rates
 
@@ -13,7 +14,9 @@ def test_the_title_holds_with_shaken_weights():
         found = networks.descend(0.2, nudge=nudge)
         assert (found.rises, len(found.losses)) == (460, networks.STEPS + 1)
         assert found.fall == pytest.approx(50, rel=0.01)
-    assert networks.descend(0.1).rises == 0
+        gone = networks.descend(0.25, nudge=nudge)
+        assert (gone.rises, len(gone.losses)) == (10, 16)
+        assert networks.descend(0.1, nudge=nudge).rises == 0
     assert networks.descend(0.1, steps=2400).sharpness[-1][1] == pytest.approx(20, rel=0.01)
     assert not networks.descend(0.25).losses[-1] < networks.GONE
 
@@ -54,6 +57,14 @@ def test_parameters_of_the_language_model_are_those_that_multiply():
 
 def test_an_unwritten_rule_is_not_defended():
     assert networks.defend(lambda step, total, peak: ..., against=lambda step, total, peak: peak, peak=0.01) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_smaller_peak_does_what_the_warm_up_does(seed):
+    bench = Bench.on_device(torch, "cpu")
+    slower, warmed = networks.gpt_loss(bench, 0.005, "none", seed), networks.gpt_loss(bench, 0.01, "warm-up", seed)
+    assert slower == pytest.approx(warmed, abs=0.08)
 
 
 @pytest.mark.slow
