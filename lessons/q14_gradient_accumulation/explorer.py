@@ -59,8 +59,8 @@ def view(model: str, device: str, sequences: int, parts: int, cards: int) -> Vie
         ),
     )
     readout = {
-        "each": say("sequences", count=sequences // parts),
-        "batch": say("sequences", count=sequences * cards),
+        "each": _sequences(sequences // parts),
+        "batch": _sequences(sequences * cards),
         "peak": units.format_bytes(here.peak),
         "fits": say("fits", fits),
         "compute": units.format_seconds(here.compute),
@@ -69,3 +69,7 @@ def view(model: str, device: str, sequences: int, parts: int, cards: int) -> Vie
         "sent_each": units.format_bytes(here.sent_each),
     }
     return View(figure, say.rows(readout), say.all("notes"))
+
+
+def _sequences(count: int) -> str:
+    return say("sequences", "one" if count == 1 else "many", count=count)
