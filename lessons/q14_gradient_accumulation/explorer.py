@@ -1,7 +1,7 @@
 """The peak of a step over the number of parts, and what the step computes, updates and sends."""
 
 from course_lib.accounting import hardware, models, units
-from course_lib.figures.plots import Axis, Figure, Label, Line, Points
+from course_lib.figures.plots import Axis, Figure, Line, Points
 from course_lib.teaching.explore.controls import Choice
 from course_lib.teaching.explore.frame import View, build
 from course_lib.units.q14_gradient_accumulation import plans
@@ -54,14 +54,13 @@ def view(model: str, device: str, sequences: int, parts: int, cards: int) -> Vie
         y=Axis(say("axes", "y"), "GB", 1, 3000, "log"),
         marks=(
             Line(counts, peaks),
-            Line((0.8, 160), (room, room), dashed=True),
-            Label(12, room * 1.15, say("room", room=room)),
+            Line((0.8, 160), (room, room), say("room", room=room), dashed=True),
             Points((parts,), (needs,), (say("point", **numbers),), strong=True),
         ),
     )
     readout = {
-        "each": say("sequences", count=sequences // parts),
-        "batch": say("sequences", count=sequences * cards),
+        "each": _sequences(sequences // parts),
+        "batch": _sequences(sequences * cards),
         "peak": units.format_bytes(here.peak),
         "fits": say("fits", fits),
         "compute": units.format_seconds(here.compute),
@@ -70,3 +69,7 @@ def view(model: str, device: str, sequences: int, parts: int, cards: int) -> Vie
         "sent_each": units.format_bytes(here.sent_each),
     }
     return View(figure, say.rows(readout), say.all("notes"))
+
+
+def _sequences(count: int) -> str:
+    return say("sequences", "one" if count == 1 else "many", count=count)

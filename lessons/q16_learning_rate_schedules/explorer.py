@@ -11,7 +11,7 @@ from course_lib.units.q16_learning_rate_schedules.schedules import KINDS, rates
 from course_lib.words import words
 
 say = words(__file__)
-STEPS, SHOWN = 200, 1e9  # SHOWN: beyond it, or below one over it, a line ends
+STEPS, SHOWN = 200, 1e9  # SHOWN: at it, and at one over it, a line ends
 MOMENTA = {"0": 0.0, "0.5": 0.5, "0.9": 0.9, "0.95": 0.95}
 
 
@@ -48,11 +48,10 @@ def view(rate: float, momentum: str, kind: str, warmup: int, curvature: float, n
     losses = [sum(both) for both in zip(*each, strict=True)]
     floor = sum(optimisation.noise_floor(rate, one, noise, momentum=beta) for one in (1.0, curvature))
     grows = not losses[-1] < losses[0]
-    ended = next((at for at, loss in enumerate(losses) if not 1 / SHOWN < loss < SHOWN), len(losses))
-    marks = [Line(range(ended), losses[:ended], say("loss"))]
-    lines = list(losses[:ended])
+    steps, lines = _within(losses)
+    marks = [Line(steps, tuple(lines), say("loss"))]
     if math.isfinite(floor) and floor > 1 / SHOWN:
-        marks.append(Line((0, STEPS), (floor, floor), say("floor"), dashed=True))
+        marks.append(Line((0, STEPS), (floor, floor), say("floor"), label_at=0, dashed=True))
         lines.append(floor)
     facts = {"rate": rate, "loss": losses[-1], "floor": floor, "kind": kind}
     told = "grows" if grows else "falls" if math.isfinite(floor) else "above"
@@ -60,7 +59,13 @@ def view(rate: float, momentum: str, kind: str, warmup: int, curvature: float, n
         title=say("title", told, **facts),
         description=say("description", told, momentum=momentum, curvature=curvature, noise=noise, **facts),
         x=Axis(say("axes", "x"), "", 0, STEPS),
-        y=Axis(say("axes", "y"), "", _decade(min(lines), math.floor), _decade(max(lines), math.ceil), "log"),
+        y=Axis(
+            say("axes", "y"),
+            "",
+            max(_decade(min(lines), math.floor), 1 / SHOWN),
+            min(_decade(max(lines), math.ceil), SHOWN),
+            "log",
+        ),
         marks=tuple(marks),
     )
     readout = {
@@ -69,6 +74,18 @@ def view(rate: float, momentum: str, kind: str, warmup: int, curvature: float, n
         "area": f"{sum(followed) / STEPS / rate:.2f}",
     }
     return View(figure, say.rows(readout), say.all("notes"))
+
+
+def _within(losses: list[float]) -> tuple[list[float], list[float]]:
+    """Steps and losses up to where the line between two of them leaves 1 / `SHOWN` to `SHOWN`, and that place."""
+    ended = next((at for at, loss in enumerate(losses) if not 1 / SHOWN < loss < SHOWN), len(losses))
+    steps, inside = list(range(ended)), losses[:ended]
+    if ended == len(losses):
+        return steps, inside
+    last, beyond = losses[ended - 1 : ended + 1]
+    edge = SHOWN if beyond > last else 1 / SHOWN
+    share = math.log(edge / last) / math.log(beyond / last)  # straight where the axis is logarithmic
+    return [*steps, ended - 1 + share], [*inside, edge]
 
 
 def _decade(value: float, to) -> float:

@@ -1,5 +1,7 @@
 """The explorer's tasks, its states and its static form."""
 
+import math
+
 import pytest
 
 from course_lib.accounting import optimisation
@@ -39,6 +41,14 @@ def test_the_second_task_is_answered_by_three_hundredths():
 )
 def test_the_title_says_what_becomes_of_the_loss(state, title):
     assert title in explorer.view(**BASE | state).figure.title
+
+
+def test_a_loss_that_leaves_the_picture_is_drawn_to_its_edge():
+    """Each step multiplies the steep weight by 1 − 10 · 1000, so the first one ends far above the picture."""
+    figure = explorer.view(**BASE | {"rate": 10.0, "curvature": 1000.0, "noise": 0.001}).figure
+    (line,) = figure.marks
+    assert (len(line.x), line.x[0], line.y[-1]) == (2, 0, figure.y.high)
+    assert math.log(line.y[1] / line.y[0]) / line.x[1] == pytest.approx(2 * math.log(9999), rel=1e-3)
 
 
 def test_a_step_of_the_slider_is_little_work():
