@@ -345,7 +345,7 @@ CHECKS = [
         id="q13.turn-young",
         points=0,
         signature="young(checkpoint, years, devices)",
-        public=[(60, 5.0, 1000), (30, 5.8, 16_384), (300, 4.0, 1), (1, 0.5, 8)],
+        public=[(60, 5.0, 1000), (30, 5.8, 16_000), (300, 4.0, 1), (1, 0.5, 8)],
         generate=lambda rng: (rng.randrange(5, 600), rng.randrange(5, 80) / 10, rng.randrange(2, 20_000)),
         reference=_young,
         wrong={
@@ -409,7 +409,7 @@ CHECKS = [
         id="q13.largest-checkpoint",
         points=2,
         signature="largest_checkpoint(waste, years, devices, bandwidth)",
-        public=[(0.05, 5.0, 1000, 2e9), (0.1, 5.8, 16_384, 1e11), (0.01, 4.0, 1, 5e8), (0.02, 0.5, 8, 1e9)],
+        public=[(0.05, 5.0, 1000, 2e9), (0.1, 5.8, 16_000, 1e11), (0.01, 4.0, 1, 5e8), (0.02, 0.5, 8, 1e9)],
         generate=lambda rng: (
             rng.randrange(5, 120) / 1000,
             rng.randrange(5, 80) / 10,

@@ -123,7 +123,7 @@ def test_from_the_sources_to_the_points(course, grade, browser, tmp_path):
     assert (rows["absent"]["status"], rows["absent"]["total"]) == ("nothing", "")
     own = (course.folder / "grades" / UNIT / "feedback" / f"{waiting[1]}.html").read_text()
     assert "Which bus?" in own
-    assert "2 of 3 points" in own
+    assert "Points: 2 of 3" in own
     nbgrader(course, "generate_feedback", UNIT)
     theirs = (course.folder / "feedback" / waiting[1] / UNIT / f"{UNIT}.html").read_text()
     assert "Which bus?" in theirs

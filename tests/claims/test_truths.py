@@ -28,12 +28,16 @@ def ledger(unit) -> dict:
     return tomllib.loads((units.home() / "lessons" / unit / "ledger.toml").read_text(encoding="utf-8"))
 
 
+@cache
+def recorded_device():
+    caches = experiments.load("memory_habits").device["levels"]  # the device of "same_flops" does not name any
+    return hardware.measured({**experiments.load("same_flops").device, "levels": caches})
+
+
 @pytest.fixture(autouse=True)
 def replayed(monkeypatch):
     monkeypatch.setattr(experiments, "run", lambda name, **_: experiments.load(name))
-    caches = experiments.load("memory_habits").device["levels"]  # the device of "same_flops" does not name any
-    device = hardware.measured({**experiments.load("same_flops").device, "levels": caches})
-    monkeypatch.setattr(experiments, "here", lambda *_: device)
+    monkeypatch.setattr(experiments, "here", lambda *_: recorded_device())
 
 
 @pytest.mark.parametrize("id", sorted({card.values[0].id for card in ASKED}))
