@@ -44,6 +44,7 @@ def test_a_run(name, kept_profile, timed_once):
             assert row["predicted"] == r.prediction[row["case"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", registry.names())
 def test_any_experiment_runs_quietly_or_says_what_it_needs(name, kept_profile, timed_once, capfd):
     if registry.get(name).gpu_only:
