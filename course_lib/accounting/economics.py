@@ -84,6 +84,26 @@ def amdahl(*, fraction, speedup) -> float:
     return 1 / rest
 
 
+def speedup_needed(*, fraction, target) -> float:
+    """How many times as fast `fraction` of the time must run, for the whole to become `target` times as fast.
+
+    `amdahl` turned round: from 1/target = (1 − f) + f/s follows s = f/(1/target − (1 − f)). target: below 1 the whole
+    becomes slower. ValueError where no speedup is enough: even a part that takes no time at all leaves the whole at
+    most 1/(1 − f) times as fast.
+    """
+    fraction, goal = _positive_fraction(fraction, "fraction"), units.positive(target, "target")
+    left = 1 / goal - (
+        1 - fraction
+    )  # of the old time, for the part; rounding must not make zero a tiny positive number
+    if left <= 1e-12:
+        raise ValueError(
+            f"target={target!r} is out of reach of fraction={fraction!r}: however fast that part becomes, the rest "
+            f"stays, and the whole gets less than {amdahl(fraction=fraction, speedup=float('inf')):.4g} times as fast. "
+            "Take a larger fraction or a lower target."
+        )
+    return fraction / left
+
+
 # ---------------------------------------------------------------- scaling laws
 
 

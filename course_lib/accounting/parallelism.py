@@ -78,6 +78,28 @@ def pipeline_bubble(*, stages, microbatches, virtual=1) -> float:
     return (plan.pipeline - 1) / (plan.virtual * plan.microbatches + plan.pipeline - 1)
 
 
+def synchronous_rate(speeds, shares=None) -> float:
+    """Work a second of ranks that wait for each other in every step: Σ shares / max(share/speed).
+
+    speeds: of each rank, in any unit of work a second, above 0; the answer has the same unit. shares: what each rank
+    gets of a batch, 0 or more, in any unit; None: equal shares. In proportion to the speeds it is their sum; no other
+    shares are faster. What is sent between the ranks is left out.
+    """
+    try:
+        speeds = [units.positive(speed, "speeds") for speed in speeds]
+        shares = [1.0] * len(speeds) if shares is None else [units.number(share, "shares") for share in shares]
+    except TypeError:
+        raise ValueError(
+            f"speeds={units.shortly(speeds)}, shares={units.shortly(shares)} must be lists, with one number a rank."
+        ) from None
+    if len(shares) != len(speeds) or not any(shares):
+        raise ValueError(
+            f"{units.counted(len(shares), 'share')} for {units.counted(len(speeds), 'speed')}: every rank needs one, "
+            "and not all shares may be 0."
+        )
+    return sum(shares) / max(share / speed for share, speed in zip(shares, speeds, strict=True))
+
+
 # ---------------------------------------------------------------- what a rank holds
 
 

@@ -29,6 +29,23 @@ def test_amdahl_without_end():
     assert economics.amdahl(fraction=0.5, speedup=0.5) == pytest.approx(2 / 3)  # half of it takes twice as long
 
 
+@given(tasks=st.lists(st.integers(1, 1000), min_size=2, max_size=20), speedup=st.floats(0.1, 100), data=st.data())
+def test_speedup_needed_is_found_again_from_a_list_of_tasks(tasks, speedup, data):
+    improved = data.draw(st.integers(1, len(tasks)))
+    before, part = sum(tasks), sum(tasks[:improved])
+    after = sum(seconds / speedup for seconds in tasks[:improved]) + sum(tasks[improved:])
+    needed = economics.speedup_needed(fraction=part / before, target=before / after)
+    assert needed == pytest.approx(speedup, rel=1e-6)
+
+
+def test_speedup_needed_by_hand():
+    # of 10 s, 5 are in the part; 1.25 times as fast is 8 s, which leaves 3 for the part
+    assert economics.speedup_needed(fraction=0.5, target=1.25) == pytest.approx(5 / 3)
+    assert economics.speedup_needed(fraction=1, target=7) == pytest.approx(7)
+    assert economics.speedup_needed(fraction=0.3, target=1) == pytest.approx(1)
+    assert economics.speedup_needed(fraction=0.5, target=0.8) == pytest.approx(2 / 3)  # 12.5 s: the part may take 7.5
+
+
 @given(share=st.floats(0.01, 1), devices=st.integers(1, 5000), tokens=st.integers(1, 10**13))
 def test_mfu_undoes_training_seconds(share, devices, tokens):
     work = flops.six_nd(7e9, tokens)
@@ -346,6 +363,11 @@ RATE = {"tokens_per_second": 1e4, "device": A100}
         (lambda: economics.amdahl(fraction=50, speedup=2), ["fraction=50", "between 0 and 1"]),
         (lambda: economics.amdahl(fraction=0.5, speedup=0), ["speedup=0"]),
         (lambda: economics.amdahl(fraction=1, speedup=inf), ["fraction=1", "finite"]),
+        (lambda: economics.speedup_needed(fraction=0.3, target=1.5), ["target=1.5", "fraction=0.3", "1.429"]),
+        (lambda: economics.speedup_needed(fraction=0.5, target=2), ["target=2", "out of reach"]),  # the limit itself
+        (lambda: economics.speedup_needed(fraction=0.6, target=2.5), ["out of reach"]),  # where 1/2.5 rounds
+        (lambda: economics.speedup_needed(fraction=0, target=1.5), ["fraction=0", "more than zero"]),
+        (lambda: economics.speedup_needed(fraction=0.5, target=0), ["target=0"]),
         (lambda: economics.compute_optimal(0), ["flops=0"]),
         (lambda: economics.compute_optimal(1e20, tokens_per_param=0), ["tokens_per_param=0"]),
         (lambda: economics.compute_optimal_fit(1e20, law="kaplan"), ["law='kaplan'", "chinchilla, besiroglu"]),

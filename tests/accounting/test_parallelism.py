@@ -535,3 +535,24 @@ def test_steps_that_cannot_be():
         parallelism.pipeline_bubble(stages=4, microbatches=6, virtual=3)
     with pytest.raises(ValueError, match="stage=2 must be less than pipeline=2"):
         parallelism.rank_parameters(model, Plan(pipeline=2), 2)
+
+
+# ---------------------------------------------------------------- ranks of unlike speed
+
+
+def test_the_rate_of_ranks_that_wait_is_that_of_a_step_followed_rank_by_rank():
+    speeds, shares = [312, 125, 60], [9, 4, 1]
+    ready = [share / speed for share, speed in zip(shares, speeds, strict=True)]
+    assert parallelism.synchronous_rate(speeds, shares) == pytest.approx(14 / max(ready))
+    assert parallelism.synchronous_rate([312] * 4 + [125] * 4) == 1000
+    assert parallelism.synchronous_rate(speeds, speeds) == pytest.approx(sum(speeds))
+    assert parallelism.synchronous_rate([5, 7], [1, 0]) == 5
+
+
+@pytest.mark.parametrize(
+    ("speeds", "shares", "said"),
+    [([], None, "every rank"), ([1, 2], [1], "1 share"), ([0, 1], None, "speeds"), (3, None, "lists"), ([1], [0], "0")],
+)
+def test_a_rate_without_speeds_or_shares_is_refused(speeds, shares, said):
+    with pytest.raises(ValueError, match=said):
+        parallelism.synchronous_rate(speeds, shares)

@@ -140,3 +140,25 @@ def test_larger_tiles_never_move_more_and_whole_ones_move_what_must_move(m, k, n
 def test_bad_tiles(changes, says):
     with pytest.raises(ValueError, match=says):
         roofline.tiled_matmul_bytes(8, 8, 8, **{"tile_m": 4, "tile_n": 4, **changes})
+
+
+def test_fused_calls_move_what_their_tensors_say():
+    """SiLU(x)·y as three calls, counted tensor by tensor: 2 + 3 + 3; fused: x, y and the result."""
+    S = 4 * 1000
+    three = [roofline.elementwise(1000), roofline.elementwise(1000, reads=2), roofline.elementwise(1000, reads=2)]
+    fused = roofline.fuse(three, intermediates=[S, S], reread=S)
+    assert (sum(op.bytes for op in three), fused.bytes, fused.flops, fused.calls) == (8 * S, 3 * S, 3000, 1)
+    for wrong, message in (
+        ({"ops": []}, "list of roofline.Op"),
+        ({"ops": three, "intermediates": [S] * 4}, "leaves nothing"),
+        ({"ops": [three[0], roofline.elementwise(9, dtype="bf16")]}, "one dtype"),
+        ({"ops": three, "intermediates": S}, "list of sizes"),
+        ({"ops": three, "intermediates": None}, "list of sizes"),
+        ({"ops": three, "intermediates": "4000"}, "list of sizes"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            roofline.fuse(**wrong)
+
+
+def test_the_limit_of_recomputing():
+    assert roofline.recompute_limit("a100-40-sxm", "fp32") == pytest.approx(8 * 19.5e12 / 1.555e12)

@@ -270,6 +270,32 @@ def resolve(device) -> Device:
     return load(device)
 
 
+@dataclass(frozen=True)
+class PerDollar:
+    """What an hour of a device buys, over its price: `flops` FLOP at the dense peak, `bytes` from or to main memory."""
+
+    flops: float
+    bytes: float
+
+
+def per_dollar(device, dtype) -> PerDollar:
+    """FLOP and bytes for a dollar of rent: peak · 3600 s over price_per_hour, and memory bandwidth · 3600 s over it.
+
+    device: an id or a Device. dtype: of the peak. Both are bounds, as the data sheet's rates are, and hold at the price
+    of `source("price_per_hour")`, on its date. ValueError where no price is known, or the peak is not.
+    """
+    device = resolve(device)
+    peak = device.peak(dtype)
+    if not device.price_per_hour:
+        priced = ", ".join(name for name in names() if load(name).price_per_hour)
+        raise ValueError(
+            f"device={device.id!r} has no price_per_hour. Known for: {priced}. For another price use "
+            "dataclasses.replace(device, price_per_hour=...)."
+        )
+    seconds = 3600 / device.price_per_hour  # that a dollar pays for
+    return PerDollar(flops=peak * seconds, bytes=device.memory_bandwidth * seconds)
+
+
 # ---------------------------------------------------------------- the machine at hand
 
 _MEASURED = ("peaks", "memory_bandwidth", "memory_capacity", "call_overhead", "levels", "links")

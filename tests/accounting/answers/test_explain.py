@@ -220,6 +220,7 @@ def results():
         yield f"queue-{graph}", launch.launch_time(100, issue=7e-6, run=5e-6, gap=1e-6, graph=graph)
     for overlapped in (False, True):
         yield f"pace-{overlapped}", pipeline.rate({"load": (0.03, 4), "compute": 0.01}, overlapped=overlapped)
+    yield "pace-with-a-pause", pipeline.rate({"load": (0.03, 4), "compute": 0.01}, pause=0.005)
 
 
 RESULTS = dict(results())

@@ -615,6 +615,24 @@ def test_a_price_is_that_of_one_device_and_has_a_source_of_its_own():
         assert "2024-01" <= date <= "2026-12"
 
 
+def test_a_dollar_by_hand():
+    # V100, $3.06 an hour: a dollar is 1,176.5 s; 125 TFLOP/s and 900 GB/s
+    bought = hardware.per_dollar("v100-sxm2", "fp16")
+    assert bought.flops == pytest.approx(1.470588e17, rel=1e-6)
+    assert bought.bytes == pytest.approx(1.058824e15, rel=1e-6)
+    half = hardware.per_dollar(replace(hardware.load("v100-sxm2"), price_per_hour=1.53), "fp32")
+    assert half.flops == pytest.approx(2 * 15.7e12 * 3600 / 3.06)
+    assert half.bytes == pytest.approx(2 * bought.bytes)
+
+
+@pytest.mark.parametrize("id", PRICES)
+def test_a_dollar_buys_as_long_as_the_hour_divided_by_its_price(id):
+    device, (dollars, count) = hardware.load(id), PRICES[id]
+    assert hardware.per_dollar(id, next(iter(device.peaks))).bytes == pytest.approx(
+        device.memory_bandwidth * 3600 * count / dollars, rel=0.001
+    )
+
+
 @pytest.mark.parametrize("id", SHEETS)
 def test_every_value_has_a_source_with_a_date(id):
     device = hardware.load(id)
@@ -706,6 +724,9 @@ H100 = hardware.load("h100-sxm")
         (lambda: replace(H100, price_per_hour=30_000), ["price_per_hour=30000", "purchase"]),
         (lambda: replace(H100, price_per_hour=-1), ["price_per_hour=-1", "zero or more"]),
         (lambda: replace(H100, kind="fpga"), ["kind='fpga'", "gpu, cpu, tpu, npu"]),
+        (lambda: hardware.per_dollar("h200-sxm", "bf16"), ["device='h200-sxm'", "price_per_hour", "h100-sxm"]),
+        (lambda: hardware.per_dollar("v100-sxm2", "bf16"), ["dtype='bf16'", "v100-sxm2", "fp16"]),
+        (lambda: hardware.per_dollar("h100-smx", "bf16"), ["h100-sxm"]),
         (lambda: hardware.Level(50, 5e12), ["capacity=50", "looks like MB"]),
         (lambda: hardware.Level(50e6, 5.5), ["bandwidth=5.5", "looks like GB/s"]),
         (lambda: hardware.Link("x", "x", 400), ["bandwidth=400", "looks like GB/s"]),

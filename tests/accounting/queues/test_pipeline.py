@@ -45,6 +45,40 @@ def test_the_slowest_stage_is_named():
     assert pipeline.rate({"load": (0.03, 2), "compute": 0.01}).per_second == pytest.approx(1 / 0.015)
 
 
+@given(stages=st.lists(st.integers(1, 50), min_size=1, max_size=4), pause=st.integers(0, 20))
+def test_a_pause_comes_on_top(stages, pause):
+    """Followed on a clock of whole numbers: in each round a stage works on its piece, then all wait for all."""
+    clock = 0
+    for _ in range(50):
+        left = list(stages)
+        while any(left):
+            left = [max(0, rest - 1) for rest in left]
+            clock += 1
+        clock += pause
+    named = {str(number): seconds for number, seconds in enumerate(stages)}
+    assert pipeline.rate(named, pause=pause).seconds == pytest.approx(clock / 50)
+
+
+@given(stages=STAGES)
+def test_slack_is_what_a_stage_may_lose_before_the_pace_changes(stages):
+    named = {str(number): stage for number, stage in enumerate(stages)}
+    before = pipeline.rate(named)
+    assert before.slack[before.slowest] == 0
+    for name, (seconds, workers) in named.items():
+        within, beyond = (
+            pipeline.rate({**named, name: (seconds + before.slack[name] + more, workers)}) for more in (0, 1)
+        )
+        assert within.seconds == pytest.approx(before.seconds)
+        assert beyond.seconds == pytest.approx(before.seconds + 1 / workers)
+    assert set(pipeline.rate(named, overlapped=False).slack.values()) == {0.0}
+
+
+@pytest.mark.parametrize("pause", [-1, "long", float("nan")])
+def test_a_pause_that_makes_no_sense_is_refused(pause):
+    with pytest.raises(ValueError, match="pause"):
+        pipeline.rate({"load": 1}, pause=pause)
+
+
 @pytest.mark.parametrize("stages", [{}, 3, {"load": 0}, {"load": (0.1, 0)}, {"load": (0.1, 1.5)}, {"load": "fast"}])
 def test_what_makes_no_sense_is_refused(stages):
     with pytest.raises(ValueError, match="stages"):

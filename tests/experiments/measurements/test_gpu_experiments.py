@@ -18,7 +18,6 @@ from course_lib.experiments import registry
 from course_lib.experiments.measurements import (
     allocator_trace,
     cuda_graphs,
-    fusion_chain,
     low_precision,
     training_ladder,
 )
@@ -28,6 +27,7 @@ from course_lib.experiments.running import allocation, compiling, experiment, ti
 from course_lib.experiments.running.bench import Bench
 from course_lib.units.q11_throughput_or_latency.experiments import decode_sweep
 from course_lib.units.q12_eighty_percent_busy.experiments import launch_gaps, utilisation_gauges
+from course_lib.units.q18_operator_fusion.experiments import fusion_chain
 from tests.experiments.measurements.test_counts import CPU, instrumented
 
 NAMES = (

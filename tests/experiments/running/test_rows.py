@@ -74,6 +74,7 @@ def about(value):
 
 ASIDE = {
     "training_ladder": {"peak"},
+    "cluster_step": {"sockets", "off"},
     "batching_server": {"p50", "p99", "batch", "in_flight", "seen"},
     "speculative_decoding": {"acceptance", "overlap", "predicted"},
 }

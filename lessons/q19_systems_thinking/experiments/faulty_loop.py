@@ -1,0 +1,121 @@
+"""Five training loops with a fault each: their phases, and what four remedies give. Called A to E, so that the lesson can
+ask what is wrong with them.
+"""
+
+from functools import partial
+
+from course_lib.accounting import hardware
+from course_lib.experiments.running import timing
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
+from course_lib.units.q19_systems_thinking import programs
+from course_lib.units.q19_systems_thinking.programs import BATCH, CLASSES, CURES, INPUTS, PHASES, PROGRAMS, WIDTH
+from course_lib.words import words
+
+say = words(__file__)
+
+READINGS = ("step", *PHASES, "kept", *CURES)
+PAIRS = (INPUTS * WIDTH, WIDTH * WIDTH, WIDTH * CLASSES)  # multiplications an example in each layer
+FORWARD = sum(PAIRS) / (3 * sum(PAIRS) - PAIRS[0])  # of both passes; nobody asks for the gradient of the input
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """The readings of each program; full has more steps."""
+    found = []
+    for name, program in PROGRAMS.items():
+        run = _Run(program)
+        for reading in READINGS:
+            found.append(
+                Case(
+                    f"{name}: {reading}",
+                    say("calls", reading),
+                    observe=partial(run.readings, reading=reading),
+                    expect=partial(_expected, program=program, reading=reading),
+                    facts={"program": name, "reading": reading},
+                )
+            )
+    return tuple(found)
+
+
+def _taken(program: programs.Program) -> float | None:
+    """Times of a healthy forward and backward pass, by FLOPs; what pieces cost nothing tells beforehand."""
+    if program.pieces > 1:
+        return None
+    return program.load + (2 if program.wide else 1) + program.validates * FORWARD
+
+
+def _expected(device: hardware.Device, program: programs.Program, reading: str) -> float | None:
+    """In % of a healthy step; remedies in % of the program's own."""
+    if reading == "kept":
+        return 100.0 if program.keeps else 0.0
+    if reading in CURES:
+        after = programs.cured(program, reading)
+        if after == program:
+            return 100.0
+        return _share(_taken(after), _taken(program))
+    healthy = _taken(programs.Program())
+    if reading == "step":
+        return _share(_taken(program), healthy)
+    return _share(program.load, healthy) if reading == "load" else None
+
+
+def _share(part: float | None, whole: float | None) -> float | None:
+    """% of the whole, where both are known."""
+    return 100 * part / whole if part is not None and whole else None
+
+
+class _Run:
+    """One program; it runs once, and all readings come from that."""
+
+    def __init__(self, program: programs.Program):
+        self.program = program
+        self._found: dict[str, float] = {}
+
+    def readings(self, bench, seconds: float, reading: str) -> list[float]:
+        if not self._found:
+            with timing.single_thread(bench.torch):
+                self._found = self._all(bench.torch, 8 if seconds < 0.5 else 40)
+        return [self._found[reading]]
+
+    def _all(self, torch, steps: int) -> dict[str, float]:
+        alone = programs.alone(torch, steps)
+        tried = {"healthy": programs.Program(), "own": self.program}
+        tried |= {cure: programs.cured(self.program, cure) for cure in CURES}
+        loops = {name: programs.Loop(torch, program, alone) for name, program in tried.items()}
+        found = programs.together(loops, steps)
+        taken = {name: sum(phases.values()) for name, phases in found.items()}
+        healthy, own = taken["healthy"], taken["own"]
+        return {
+            "step": 100 * own / healthy,
+            **{phase: 100 * seconds / healthy for phase, seconds in found["own"].items()},
+            "kept": 100 * programs.kept(torch, self.program) / (4 * BATCH * WIDTH),
+            **{cure: 100 * taken[cure] / own for cure in CURES},
+        }
+
+
+def plot(result):
+    """The step of each program."""
+    steps = [value for name, value in result.measured.items() if name.endswith(": step")]
+    return dots(result, title=say("title", low=min(steps), high=max(steps)), axis=say("axis"), log=False)
+
+
+EXPERIMENT = Experiment(
+    name="faulty_loop",
+    question=say("question"),
+    columns=quantity_columns(
+        say("columns", "measured"),
+        "%",
+        Column("program", say("columns", "program"), "", "str", shown=False),
+        Column("reading", say("columns", "reading"), "", "str", shown=False),
+    ),
+    cases=cases,
+    table=rows_of_quantity,
+    plot=plot,
+    quick_seconds=0.15,
+    full_seconds=1.0,
+    recording_seconds=60.0,
+    on_gpu=say("on-gpu"),
+    method=say.all("method", batch=BATCH, width=WIDTH),
+)
