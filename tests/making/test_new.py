@@ -94,3 +94,13 @@ def test_contributing_says_every_field_of_a_check_and_its_example_is_sound():
     (check,) = names["CHECKS"]
     assert faults(dataclasses.replace(check, messages={"upside down": "Upside down."})) == []
     assert check.draw(random.Random(1)) != check.draw(random.Random(2))
+
+
+def test_what_contributing_says_where_to_edit_is_there():
+    """Paths from the top, in code; those of a unit in general have a < or a *."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    code = re.findall(r"`([^`\n]+)`", text)
+    tops = "course_lib/", "tools/", "tests/", "benchmarks/", "docs/"
+    paths = [span for span in code if span.startswith(tops) and not re.search(r"[<*\s]", span)]
+    assert len(paths) > 20
+    assert [path for path in paths if not (ROOT / path).exists()] == []
