@@ -97,8 +97,9 @@ def _software() -> list[tuple[str, str]]:
     this, compiler, python = machine.this(), machine.compiler(), platform.python_version()
     try:
         torch = timing.need_torch()
-        threads = units.counted(torch.get_num_threads(), "thread")
-        software = _line("software", python=python, torch=torch.__version__, threads=threads)
+        threads = torch.get_num_threads()
+        case = "one-thread" if threads == 1 else "threads"
+        software = _line("software", case, python=python, torch=torch.__version__, threads=threads)
     except Unavailable:
         software = _line("software", "no-torch", python=python)
     missing = [what for name, what in say.table("packages").items() if not _installed(name)]

@@ -94,7 +94,7 @@ def compare(result: Result, recorded: Result | str | None = None) -> SideBySide:
         beside, refused = (result, ()) if result.replayed else _find(result.name)
     other = beside.measured if beside else {}
     gpu = _recorded_gpu(result.name, beside)
-    data_centre = gpu.measured if gpu else _promised(result.name)
+    data_centre = gpu.measured if gpu else _promised(result)
     others = {case: found for case, found in published.beside(result.name).items() if case in result.measured}
     rows = tuple(
         units.FrozenDict(
@@ -133,8 +133,8 @@ def _any(rows, key: str) -> bool:
 
 def _machine(result: Result) -> str:
     p = result.provenance
-    case = "gpu" if p["on"] == "cuda" else "threads"
-    about = {key: p[key] for key in ("dtype", "torch", "date")} | {"threads": units.counted(p["threads"], "thread")}
+    case = "gpu" if p["on"] == "cuda" else "one-thread" if p["threads"] == 1 else "threads"
+    about = {key: p[key] for key in ("threads", "dtype", "torch", "date")}
     return say("machine" if p["dtype"] else "machine-without-dtype", case, name=result.device["name"], **about)
 
 
@@ -164,10 +164,14 @@ def _recorded_gpu(name: str, beside: Result | None) -> Result | None:
     return loading.load(name, first) if first and loading.is_data_centre(first) else None
 
 
-def _promised(name: str) -> dict[str, float | None]:
-    """case -> what the stand-in's data sheet predicts for the experiment as it runs on a GPU."""
-    experiment, gpu = registry.get(name), hardware.load(STAND_IN)
-    return experiment.predict(experiment.cases(gpu, True), gpu)
+def _promised(result: Result) -> dict[str, float | None]:
+    """case -> what the stand-in's data sheet predicts for the experiment as it runs on a GPU; nothing where it predicts
+    for each case what it does here: then the quantity hangs on no device.
+    """
+    experiment, gpu = registry.get(result.name), hardware.load(STAND_IN)
+    promised = experiment.predict(experiment.cases(gpu, True), gpu)
+    same = all(promised.get(case) in (None, value) for case, value in result.prediction.items())
+    return {} if same else promised
 
 
 def _data_centre(name: str, gpu: Result | None, dashes: bool) -> str:

@@ -177,11 +177,9 @@ class Result:
 
     def _caption(self) -> list[str]:
         p = self.provenance
-        threads = units.counted(p["threads"], "thread")
-        return [
-            say("machine", name=self.device["name"], threads=threads, torch=p["torch"], date=p["date"]),
-            *p["notes"],
-        ]
+        about = {key: p[key] for key in ("threads", "torch", "date")}
+        case = "one-thread" if p["threads"] == 1 else "threads"
+        return [say("machine", case, name=self.device["name"], **about), *p["notes"]]
 
     def __str__(self) -> str:
         return "\n".join([self.question, "", text_table(*self._cells()), "", *self._caption()])

@@ -65,7 +65,7 @@ class Limits:
     memory     beyond what Python and torch take: of each process, and of all of them together.
     scratch    files in each of the job's own folders.   file   one file.   processes   with threads.
 
-    `check()` gives a function five seconds for all public inputs; the grader gives it at least twice that.
+    `check()` gives a function `SECONDS` for all public inputs; the grader gives it at least twice that.
     """
 
     call: float = 2 * SECONDS

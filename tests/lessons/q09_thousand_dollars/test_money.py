@@ -1,7 +1,5 @@
 """Budgets that are taken apart and put together again, and a card's price by counting three years hour by hour."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -55,18 +53,6 @@ def test_the_plan_spends_its_budget():
     assert plan.flops == pytest.approx(1000 / 6.88 * 3600 * 989e12 * 0.4)
     assert 6 * plan.params * plan.tokens == pytest.approx(plan.flops, rel=1e-6)
     assert plans.served_until_cheaper(plan, plan.params // 2) == pytest.approx(1.2287 * plan.tokens, rel=1e-3)
-
-
-def test_hours_on_a_device_that_is_taken_away_are_those_of_the_closed_form():
-    """Without failures: a checkpoint a piece. With them: M·(e^((τ + δ)/M) − 1) for each piece (Daly 2006)."""
-    calm = money.hours_paid(10, interval_seconds=3600, checkpoint_seconds=60, mtbf_seconds=1e12, seed=0)
-    assert calm == pytest.approx(10 * 3660 / 3600)
-    runs = [
-        money.hours_paid(200, interval_seconds=1200, checkpoint_seconds=60, mtbf_seconds=7200, seed=seed)
-        for seed in range(40)
-    ]
-    expected = 600 * 2 * (math.exp(1260 / 7200) - 1)  # 600 pieces, hours
-    assert sum(runs) / len(runs) == pytest.approx(expected, rel=0.01)
 
 
 def test_a_law_without_noise_is_found_again():

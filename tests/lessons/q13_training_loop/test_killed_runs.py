@@ -18,8 +18,9 @@ pytestmark = [
 
 
 @pytest.fixture
-def group(monkeypatch):
-    """Process groups that were started, in order."""
+def group(monkeypatch, tmp_path):
+    """Process groups that were started, in order; their folders are in one of this test's own."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     started, popen = [], survivor.subprocess.Popen
 
     def kept(*args, **kwargs):
@@ -57,9 +58,13 @@ def test_runs_that_take_too_long_are_ended(group, monkeypatch):
 
 def test_an_interrupt_ends_them_too(group):
     """Ctrl-C or the stop button, half a second after the start."""
-    timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        survivor.killed_runs()
-    timer.join()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
+    try:
+        timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            survivor.killed_runs()
+        timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert nothing_is_left(group)
