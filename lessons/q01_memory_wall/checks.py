@@ -318,7 +318,17 @@ CHECKS = [
         id="q01.turn-used",
         points=0,
         signature="wanted_share(stride, bytes_per_number, line)",
-        public=[(2, 4, 64), (12, 4, 64), (16, 4, 64), (50, 4, 64), (5, 8, 128), (100, 2, 32)],
+        public=[
+            (2, 4, 64),
+            (12, 4, 64),
+            (16, 4, 64),
+            (50, 4, 64),
+            (5, 8, 128),
+            (100, 2, 32),
+            (20, 4, 128),  # a line of 128 bytes: more than 64 of them apart, or 16 numbers, and still one line
+            (5, 8, 32),  # a line of 32: less than 64 bytes apart, or 16 numbers, and no longer one line
+            (1, 8, 64),
+        ],
         generate=_draw_used,
         reference=_used,
         wrong={
@@ -371,7 +381,7 @@ CHECKS = [
         public=[
             (70_000_000_000, 2, [7e9, 24e9, 1555e9]),
             (7_000_000_000, 4, [3.35e12, 63e9, 2.5e9]),
-            (8_000_000_000, 1, [63e9, 5e9, 12e9, 3.35e12]),
+            (8_000_000_000, 1, [63e9, 12e9, 3.35e12, 5e9]),
             (13_000_000_000, 2, [25e9, 7e9, 25e9]),
         ],
         generate=_draw_checkpoint,
@@ -416,7 +426,7 @@ CHECKS = [
         id="q01.sectors",
         points=3,
         signature="sectors_per_request(stride, bytes_per_number, offset)",
-        public=[(1, 4, 0), (1, 4, 16), (2, 4, 0), (32, 4, 0), (0, 4, 8), (3, 8, 8), (5, 2, 30), (1, 4, 64)],
+        public=[(1, 4, 0), (1, 4, 16), (2, 4, 0), (32, 4, 0), (0, 4, 8), (3, 8, 8), (5, 2, 30), (1, 4, 64), (20, 1, 3)],
         generate=_draw_sectors,
         reference=_sectors,
         same=EXACT,

@@ -215,7 +215,7 @@ def _count_group_squared(ops):
 
 def _count_unsorted(ops):
     whole = _count(ops)
-    return whole | {"unknown": whole["unknown"][::-1]}
+    return whole | {"unknown": list(dict.fromkeys(op["op"] for op in ops if op["op"] in whole["unknown"]))}
 
 
 def _count_square_kernel(ops):
@@ -232,10 +232,13 @@ _TRACE = [
 ]
 _IMAGES = [
     {"op": "conv", "positions": 196, "in": 16, "out": 32, "kernel": [3, 5], "groups": 1},
-    {"op": "conv", "positions": 196, "in": 32, "out": 32, "kernel": [3, 3], "groups": 8},
+    {"op": "conv", "positions": 196, "in": 32, "out": 64, "kernel": [3, 3], "groups": 8},
     {"op": "scan", "rows": 7},
+    {"op": "topk", "rows": 7, "k": 2},
+    {"op": "cumsum", "rows": 7},
     {"op": "fused_attention", "batch": 2, "m": 9, "width": 4},
     {"op": "scan", "rows": 9},
+    {"op": "fft", "rows": 8},
     {"op": "bmm", "batch": 3, "m": 5, "k": 7, "n": 11},
     {"op": "linear", "rows": 10, "in": 64, "out": 10, "bias": True},
     {"op": "embedding", "rows": 5, "width": 3},
@@ -247,8 +250,10 @@ _KNOWN = [
 
 
 def _draw_count(rng):
-    """A trace with every kind of operation, an unknown one twice, in any order."""
-    channels = 8 * rng.randrange(2, 9)
+    """A trace with every kind of operation and five unknown ones, two of them twice, in any order: a set of so many
+    names is hardly ever sorted by chance.
+    """
+    channels, unknown = 8 * rng.randrange(2, 9), rng.sample(["cumsum", "fft", "roll", "scan", "sort", "topk"], 4)
     ops = [
         {"op": "embedding", "rows": rng.randrange(10, 99), "width": rng.randrange(10, 99)},
         {
@@ -271,13 +276,11 @@ def _draw_count(rng):
             "op": "conv",
             "positions": rng.randrange(500, 900),
             "in": channels,
-            "out": channels,
+            "out": rng.choice([2, 3]) * channels,
             "kernel": [3, 3],
             "groups": rng.choice([2, 4, 8]),
         },
-        {"op": "scan", "rows": rng.randrange(2, 9)},
-        {"op": rng.choice(["scan", "fft"]), "rows": rng.randrange(2, 9)},
-        {"op": "scan", "rows": rng.randrange(2, 9)},
+        *({"op": name, "rows": rng.randrange(2, 9)} for name in (*unknown, *unknown[:2])),
         {"op": "fused_attention", "batch": rng.randrange(2, 9), "m": rng.randrange(20, 99), "width": 64},
     ]
     rng.shuffle(ops)

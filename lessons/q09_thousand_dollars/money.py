@@ -1,7 +1,5 @@
 """What surrounds the GPU hours of a training run: storage, network, trials, losses, people, and a card of one's own."""
 
-import random
-
 from course_lib.accounting import economics, units
 
 YEAR = 365 * 24  # hours
@@ -50,19 +48,3 @@ def own_price_per_hour(*, price, years, used_fraction, power, price_per_kwh, pue
     kwh = economics.energy(power=power, seconds=3600, pue=pue) / 3.6e6
     drawn = {"used": 1.0, "always": 1 / used}[units.choice(energy, "energy", ("used", "always"))]
     return units.number(price, "price") / (units.positive(years, "years") * YEAR * used) + kwh * drawn * price_per_kwh
-
-
-def hours_paid(useful, *, interval_seconds, checkpoint_seconds, mtbf_seconds, seed) -> float:
-    """Hours until `useful` ones are saved, on a device that is taken away at random and comes back at once.
-
-    A piece of `interval_seconds` counts when its checkpoint is written; else it is done again.
-    """
-    rng, done, clock = random.Random(seed), 0.0, 0.0
-    taken = rng.expovariate(1 / mtbf_seconds)
-    while done < useful * 3600:
-        end = clock + interval_seconds + checkpoint_seconds
-        if end > taken:
-            clock, taken = taken, taken + rng.expovariate(1 / mtbf_seconds)
-        else:
-            clock, done = end, done + interval_seconds
-    return clock / 3600

@@ -31,69 +31,29 @@ def _finish_whole_pieces(work, interval, checkpoint, restart, failures):
     return _finish(-(-work // interval) * interval, interval, checkpoint, restart, failures)
 
 
-def _finish_safe_checkpoint(work, interval, checkpoint, restart, failures):
-    """A failure during a checkpoint finds the piece saved."""
-    clock, done, failures = 0, 0, [*failures]
-    while done < work:
-        piece = min(interval, work - done)
-        end = clock + piece + checkpoint
-        if failures and failures[0] < end:
+def _finish_with(slip):
+    """`_finish`, followed failure by failure, with one slip."""
+
+    def finish(work, interval, checkpoint, restart, failures):
+        clock, done, failures = 0, 0, [*failures]
+        while done < work:
+            piece = min(interval, work - done)
+            unsaved = slip == "last one unsaved" and done + piece >= work
+            end = clock + piece + (0 if unsaved else checkpoint)
+            if not failures or failures[0] >= end:
+                clock, done = end, done + piece
+                continue
             at = failures.pop(0)
-            if at >= clock + piece:
+            if slip == "safe in a checkpoint" and at >= clock + piece:
                 done += piece
-            clock = at + restart
+            clock, again = at + restart, 0
             while failures and failures[0] < clock:
-                clock = failures.pop(0) + restart
-        else:
-            clock, done = end, done + piece
-    return clock
+                struck, again = failures.pop(0), again + 1
+                if slip not in ("safe in a restart", "restart twice") or (slip == "restart twice" and again == 1):
+                    clock = struck + restart
+        return clock
 
-
-def _finish_safe_restart(work, interval, checkpoint, restart, failures):
-    """A failure during a restart changes nothing."""
-    clock, done, failures = 0, 0, [*failures]
-    while done < work:
-        piece = min(interval, work - done)
-        end = clock + piece + checkpoint
-        if failures and failures[0] < end:
-            clock = failures.pop(0) + restart
-            while failures and failures[0] < clock:
-                failures.pop(0)
-        else:
-            clock, done = end, done + piece
-    return clock
-
-
-def _finish_restart_twice(work, interval, checkpoint, restart, failures):
-    """A restart begins anew once; what strikes it again changes nothing."""
-    clock, done, failures = 0, 0, [*failures]
-    while done < work:
-        piece = min(interval, work - done)
-        end = clock + piece + checkpoint
-        if failures and failures[0] < end:
-            clock = failures.pop(0) + restart
-            if failures and failures[0] < clock:
-                clock = failures.pop(0) + restart
-            while failures and failures[0] < clock:
-                failures.pop(0)
-        else:
-            clock, done = end, done + piece
-    return clock
-
-
-def _finish_last_unsaved(work, interval, checkpoint, restart, failures):
-    """No checkpoint after the last piece."""
-    clock, done, failures = 0, 0, [*failures]
-    while done < work:
-        piece = min(interval, work - done)
-        end = clock + piece + (checkpoint if done + piece < work else 0)
-        if failures and failures[0] < end:
-            clock = failures.pop(0) + restart
-            while failures and failures[0] < clock:
-                clock = failures.pop(0) + restart
-        else:
-            clock, done = end, done + piece
-    return clock
+    return finish
 
 
 def _finish_from_start(work, interval, checkpoint, restart, failures):
@@ -392,16 +352,19 @@ CHECKS = [
             (400, 30, 5, 12, [50, 60, 115, 120, 130, 260]),
             (100, 40, 5, 10, [114]),
             (81, 40, 5, 10, [95]),
+            (81, 40, 5, 10, [200]),
+            (30, 40, 5, 10, []),
+            (100, 40, 5, 10, [1]),
         ],
         generate=_draw_finish,
         reference=_finish,
         wrong={
             "work kept": _finish_work_kept,
             "whole pieces": _finish_whole_pieces,
-            "safe in a checkpoint": _finish_safe_checkpoint,
-            "safe in a restart": _finish_safe_restart,
-            "restart twice": _finish_restart_twice,
-            "last one unsaved": _finish_last_unsaved,
+            "safe in a checkpoint": _finish_with("safe in a checkpoint"),
+            "safe in a restart": _finish_with("safe in a restart"),
+            "restart twice": _finish_with("restart twice"),
+            "last one unsaved": _finish_with("last one unsaved"),
             "from the start": _finish_from_start,
         },
     ),
@@ -493,6 +456,8 @@ CHECKS = [
                 ([1.0], [65_504.0], 16_384.0, 0.5, 1.0),
                 ([2.0, 3.0, -1.0, 2.0], [-600.0, 100.0, 100.0, 900.0], 256.0, 2.0, 0.25),
                 ([1.0, 1.0, 0.0], [65_504.0, -65_504.0, 10.0], 32_768.0, 1.0, 0.5),
+                ([1.0, 2.0], [-40_000.0, -40_000.0], 65_536.0, 0.5, 0.1),
+                ([1.0, 2.0, 0.5], [40_000.0, 40_000.0, 0.0], 32_768.0, 2.0, 0.5),
             ],
             _OVER: [
                 ([1.0, 2.0], [70_000.0, 5.0], 1024.0, 1.0, 0.1),

@@ -89,6 +89,7 @@ def main() -> None:
         distributed.destroy_process_group()
     if rank == 0:
         (folder / "found.json").write_text(json.dumps(found))
+    os._exit(0)  # gloo's threads outlive the group that DDP keeps, and may abort an interpreter that ends
 
 
 def _modes(torch, distributed, rank: int) -> dict[str, dict]:
