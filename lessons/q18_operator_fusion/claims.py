@@ -22,9 +22,9 @@ def s000_19() -> Verdict:
     for last in (1.0, 100.0):
         outputs = folding.convolved([*folding.INPUT, 0.0, 0.0, last])
         first.append(folding.normed(outputs, fmean(outputs), pvariance(outputs))[0])
-    fails = border > 1e-9 and abs(first[0] - first[1]) > 1e-9
     behind = folding.error_behind()
-    return Verdict("fails" if fails else "holds", behind=behind, inside=inside, border=border, first=first)
+    ruling = _ruling(off < 1e-9 for off in (behind, border, abs(first[0] - first[1])))
+    return Verdict(ruling, behind=behind, inside=inside, border=border, first=first)
 
 
 def s000_24() -> Verdict:
