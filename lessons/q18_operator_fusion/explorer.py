@@ -10,7 +10,7 @@ from course_lib.words import words
 say = words(__file__)
 DEVICES = ("t4", "v100-sxm2", "a100-40-sxm", "h100-sxm", "h200-sxm")
 KERNELS = (1, 3, 5, 7)
-WIDTHS = (8, 16, 32, 64, 90, 128, 256, 512, 1024, 2048)
+WIDTHS = tuple(8 * 2 ** (step / 4) for step in range(33))  # 8 to 2,048
 
 
 def fusion(device="a100-40-sxm", kernel=3, channels=256):
@@ -33,13 +33,15 @@ def view(device: str, kernel: int, channels: int) -> View:
     chip, share = hardware.load(device), saving.saved(channels, kernel, device)
     conv, passes = saving.times(channels, kernel, device)
     numbers = {"share": share, "channels": channels, "device": chip.name, "kernel": kernel}
+    corner = saving.flat_until(kernel, device)
+    widths = sorted({*WIDTHS, min(max(corner, WIDTHS[0]), WIDTHS[-1])})
     figure = Figure(
         title=say("title", **numbers),
         description=say("description", **numbers),
         x=Axis(say("axes", "x"), "", 8, 2048, "log"),
         y=Axis(say("axes", "y"), "%", 0, 70),
         marks=(
-            Line(WIDTHS, tuple(100 * saving.saved(width, kernel, device) for width in WIDTHS)),
+            Line(tuple(widths), tuple(100 * saving.saved(width, kernel, device) for width in widths)),
             Line((8, 2048), (50, 50), say("half"), dashed=True),
             Points((channels,), (100 * share,), (say("point", **numbers),), strong=True),
         ),

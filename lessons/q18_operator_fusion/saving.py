@@ -5,7 +5,7 @@ from course_lib.accounting import hardware
 SIZE = 2  # bytes of a number in fp16
 
 
-def times(channels: int, kernel: int, device="a100-40-sxm", depthwise: bool = False) -> tuple[float, float]:
+def times(channels: float, kernel: int, device="a100-40-sxm", depthwise: bool = False) -> tuple[float, float]:
     """Seconds of the convolution and of the two pointwise calls, for each output number. As many channels in as out."""
     device = hardware.resolve(device)
     work = 2 * kernel**2 * (1 if depthwise else channels)
@@ -13,7 +13,13 @@ def times(channels: int, kernel: int, device="a100-40-sxm", depthwise: bool = Fa
     return conv, 2 * 2 * SIZE / device.memory_bandwidth
 
 
-def saved(channels: int, kernel: int, device="a100-40-sxm", depthwise: bool = False) -> float:
+def flat_until(kernel: int, device="a100-40-sxm") -> float:
+    """Channels up to which the convolution takes the time of its bytes."""
+    device = hardware.resolve(device)
+    return 2 * SIZE / device.memory_bandwidth * device.peak("fp16") / (2 * kernel**2)
+
+
+def saved(channels: float, kernel: int, device="a100-40-sxm", depthwise: bool = False) -> float:
     """Share of the time that fusing saves."""
     conv, passes = times(channels, kernel, device, depthwise)
     return passes / (conv + passes)

@@ -1,6 +1,7 @@
 """Folding against torch, and what is shown of experiments against the calls themselves."""
 
 import math
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -50,6 +51,19 @@ def test_the_ends_of_the_sliders(kernel, channels):
         assert 0 < explorer.view(device, kernel, channels).figure.marks[2].y[0] < 67
 
 
+@pytest.mark.parametrize("kernel", explorer.KERNELS)
+@pytest.mark.parametrize("device", explorer.DEVICES)
+def test_the_curve_is_flat_as_long_as_the_share_is(kernel, device):
+    """A point between two of the curve lies on it, in the corner too."""
+    for channels in (9, 45, 100, 401, 700):
+        curve, _, point = explorer.view(device, kernel, channels).figure.marks
+        (before, low), (after, high) = next(
+            (a, b) for a, b in pairwise(zip(curve.x, curve.y, strict=True)) if a[0] <= channels <= b[0]
+        )
+        drawn = low + (high - low) * math.log(channels / before) / math.log(after / before)
+        assert drawn == pytest.approx(point.y[0], abs=0.2)
+
+
 def test_every_form_of_a_chain_gives_the_same_numbers():
     bench, x = SimpleNamespace(torch=torch), torch.rand(3 * pointwise_chain.BLOCK)
     expected = x.double()
@@ -87,6 +101,9 @@ def test_what_the_compiler_writes_is_what_the_claims_say():
     for form, (_, left, readings) in generated.WRITTEN.items():
         code = compile_report.generated(bench, form)
         assert (generated.left(code), generated.readings(code)) == (left, readings)
+    softmax, norm = (compile_report.generated(bench, form) for form in ("softmax(2x)", "Linear(LayerNorm(x))"))
+    rows = "for(int64_t x0="
+    assert (softmax.count(rows), norm.count(rows)) == (1, 4)  # the fourth divides the sums of rows, one number each
 
 
 def test_the_triton_kernel_interpreted():
