@@ -161,16 +161,17 @@ def _classify_last(base, changed):
 
 def _draw_changed(rng):
     """Memory alone, something else saving less than a fifth; or something removed, mostly between two others that save
-    less, beside half the bytes that saves more. Now and then none, or just a fifth.
+    less, beside half the bytes that saves more. Now and then half the bytes saves just above a fifth, or less, but more
+    than 20 ms; or nothing saves enough, or just a fifth.
     """
     base = 10 * rng.randrange(15, 60)
     fifth, low = 8 * base // 10, base // 4
     changed = {name: rng.randrange(fifth, base + 4) for name in rng.sample(REMOVED, 4)}
     kind, half = rng.random(), base
     if kind < 0.48:
-        half = rng.randrange(low, fifth)
+        half = rng.randrange(79 * base // 100 + 1 if kind < 0.04 else low, fifth)
         changed[rng.choice(REMOVED)] = rng.randrange(fifth, base - 20)
-    elif kind < 0.97:
+    elif kind < 0.955:
         half = rng.randrange(low, fifth - 3)
         before, best, behind = sorted(rng.sample(range(4), 3))
         if rng.random() < 0.1:
@@ -179,6 +180,8 @@ def _draw_changed(rng):
         changed[names[best]] = rng.randrange(half + 1, fifth - 1)
         for worse in (before, behind):
             changed[names[worse]] = rng.randrange(changed[names[best]] + 1, fifth)
+    elif kind < 0.97:
+        half = rng.randrange(fifth + 1, base - 20)
     elif kind < 0.985:
         half = fifth
     else:
@@ -427,6 +430,9 @@ CHECKS = [
             (100, {"input": 98, "launches": 99, "copies": 79, "synchronisation": 98, "half the bytes": 99}),
             (100, {"input": 75, "launches": 30, "copies": 70, "synchronisation": 99, "half the bytes": 95}),
             (100, {"input": 98, "launches": 99, "copies": 99, "synchronisation": 98, "half the bytes": 30}),
+            (200, {"input": 196, "launches": 199, "copies": 198, "synchronisation": 199, "half the bytes": 170}),
+            (200, {"input": 196, "launches": 199, "copies": 198, "synchronisation": 199, "half the bytes": 159}),
+            (50.5, {"input": 49, "launches": 50, "copies": 51, "synchronisation": 49, "half the bytes": 40.3}),
             (50.5, {"input": 49, "launches": 50, "copies": 51, "synchronisation": 40.3, "half the bytes": 49}),
             (50.5, {"input": 49, "launches": 50, "copies": 51, "synchronisation": 40.45, "half the bytes": 49}),
         ],

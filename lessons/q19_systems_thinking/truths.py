@@ -28,5 +28,5 @@ def trace() -> str:
 
 
 def video() -> float:
-    parts = {"decode": (90, 6), "copy": 12, "compute": 28}
+    parts = {"decode": (90, 6), "copy": 10, "compute": 28}
     return stages.step(parts, 7) / stages.step({**parts, "compute": 7}, 7)
