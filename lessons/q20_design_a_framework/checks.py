@@ -33,6 +33,11 @@ def _sent_to_everyone(kind, nbytes, ranks):
     return nbytes if kind == "send" else (ranks - 1) * nbytes * (2 if kind == "all_reduce" else 1)
 
 
+def _sent_handed_on(kind, nbytes, ranks):
+    """An all-to-all whose chunks travel round the ring to their ranks."""
+    return (ranks - 1) / 2 * nbytes if kind == "all_to_all" else _sent(kind, nbytes, ranks)
+
+
 def _total_of(calls, ranks, one):
     return sum(one(kind, nbytes, ranks) for kind, nbytes in calls)
 
@@ -251,6 +256,7 @@ CHECKS = [
             "all of it twice": _calls(_sent_every_twice),
             "whole buffers": _calls(_sent_whole),
             "to everyone": _calls(_sent_to_everyone),
+            "handed on": _calls(_sent_handed_on),
             "of all ranks": lambda calls, ranks: ranks * _calls(_sent)(calls, ranks),
         },
     ),
@@ -272,6 +278,7 @@ CHECKS = [
             ([1, 7, 16], 56),
             ([3, 8, 27], 192),
             ([3, 18, 3, 2, 1, 3, 2], 175),
+            ([1, 2] * 9, 20),  # more ranks than a sort that is not stable leaves in their order
         ],
         generate=_draw_shares,
         reference=_shares,
@@ -321,13 +328,28 @@ CHECKS = [
         id="q20.microbatches-for",
         points=2,
         signature="microbatches_for(stages, percent)",
-        public=[(8, 10), (4, 50), (16, 5), (2, 90), (1, 10), (5, 7), (12, 30), (3, 99), (4, 75), (18, 85), (29, 56)],
+        public=[
+            (8, 10),
+            (4, 50),
+            (16, 5),
+            (2, 90),
+            (1, 10),
+            (5, 7),
+            (12, 30),
+            (3, 99),
+            (4, 75),
+            (18, 85),
+            (29, 56),
+            (22, 35),
+            (16, 3),
+        ],
         generate=lambda rng: (rng.randrange(3, 40), rng.randrange(2, 40)),
         reference=_microbatches,
         same=EXACT,
         wrong={
             "idle over busy": lambda stages, percent: ceil((stages - 1) * 100 / percent),
             "stages over idle": lambda stages, percent: ceil(stages * 100 / percent),
+            "rounded down": lambda stages, percent: max(1, (stages - 1) * (100 - percent) // percent),
             "one too few": lambda stages, percent: _microbatches(stages, percent) - 1,
             "all stages": lambda stages, percent: ceil(stages * (100 - percent) / percent),
         },

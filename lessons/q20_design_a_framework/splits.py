@@ -8,8 +8,10 @@ from course_lib.units.q20_design_a_framework import ranks
 RANKS, TOKENS, WIDTH = 4, 256, 64
 
 
-def experts(skew: float) -> tuple[list[int], int]:
-    """(tokens that reach each of four experts, bytes of tokens that all ranks send to others).
+def experts(skew: float) -> tuple[list[int], int, int]:
+    """(tokens that reach each of four experts, bytes that all ranks send to others, tokens that one gets from others).
+
+    The last is the most that any rank gets.
 
     Every rank has 256 tokens of width 64; expert 0 is drawn `skew` times as often as each of the others.
     """
@@ -19,11 +21,12 @@ def experts(skew: float) -> tuple[list[int], int]:
         draw = torch.Generator().manual_seed(rank.place)
         odds = torch.tensor([skew] + [1.0] * (RANKS - 1))
         chosen = torch.multinomial(odds, TOKENS, replacement=True, generator=draw).sort().values
-        got = rank.dispatch(torch.ones(TOKENS, WIDTH), torch.bincount(chosen, minlength=RANKS))
-        return len(got), rank.payload["expert"]
+        counts = torch.bincount(chosen, minlength=RANKS)
+        got = rank.dispatch(torch.ones(TOKENS, WIDTH), counts)
+        return len(got), rank.payload["expert"], len(got) - int(counts[rank.place])
 
     found = ranks.run(RANKS, job)
-    return [tokens for tokens, _ in found], sum(sent for _, sent in found)
+    return [tokens for tokens, *_ in found], sum(sent for _, sent, _ in found), max(others for *_, others in found)
 
 
 def sequence(divided: bool) -> tuple[int, int, float]:

@@ -74,7 +74,7 @@ def ready(torch, cap: int | None) -> list[float]:
 
     net.register_comm_hook(None, note)
     x, found = torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(0)), []
-    for _ in range(STEPS):  # in the first step the buckets are put into another order
+    for _ in range(STEPS):  # in the first step all gradients share a bucket; then they are put into several
         handed.clear()
         loss = net(x).sum()
         begin = time.perf_counter()

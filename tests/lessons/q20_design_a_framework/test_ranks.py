@@ -206,9 +206,10 @@ def test_without_gloo_it_says_so(monkeypatch):
 
 def test_tokens_that_travel_are_counted_and_none_is_lost():
     for skew in (1.0, 8.0):
-        got, sent = splits.experts(skew)
+        got, sent, most = splits.experts(skew)
         assert sum(got) == splits.RANKS * splits.TOKENS
         assert sent % (4 * splits.WIDTH) == 0
+        assert max(got) - splits.TOKENS < most <= max(got)
     assert max(splits.experts(8.0)[0]) > 2.5 * splits.TOKENS
 
 
