@@ -3,6 +3,7 @@ the reference, and the wrong answers that people give.
 """
 
 from itertools import pairwise
+from math import ceil
 
 from course_lib.teaching.checks.check import EXACT, Check, Close
 
@@ -24,6 +25,10 @@ def _questions(sort, scan, search):
 def _always_pays(sort, scan, search):
     """A negative number, or none, where it never does."""
     return sort / (scan - search) if scan != search else 0.0
+
+
+def _whole_questions(sort, scan, search):
+    return ceil(sort / (scan - search)) if scan > search else None
 
 
 def _draw_questions(rng):
@@ -87,7 +92,7 @@ def _roi_benefit(spend, share, speedup, cost, success, months):
 def _draw_roi(rng):
     """More than half of the draws make the part slower; the life is never a year."""
     speedup = rng.choice([0.5, 0.8]) if rng.random() < 0.6 else rng.choice([1.25, 1.5, 3, 4, 5, 10])
-    months = rng.choice([1, 3, 5, 6, 9, 18, 30])
+    months = rng.choice([1, 3, 5, 6, 9, 18, 30, 0.5, 2.75, 4.5, 7.5])
     share = rng.randrange(2, 19) / 20
     success = rng.randrange(1, 9) / 10
     return rng.randrange(2, 90) * 1000, share, speedup, rng.randrange(2, 60) * 1000, success, months
@@ -101,7 +106,11 @@ def _ordered(projects, rate):
 
 
 def _rank(projects):
-    return _ordered(projects, lambda share, speedup, days, success: success * share * (1 - 1 / speedup) / days)
+    return _ordered(projects, _rate)
+
+
+def _rate(share, speedup, days, success):
+    return success * share * (1 - 1 / speedup) / days
 
 
 def _rank_share(projects):
@@ -136,12 +145,33 @@ def _rank_upwards(projects):
     return _rank(projects)[::-1]
 
 
-ROUTES = (_rank, _rank_share, _rank_speedup, _rank_sure, _rank_no_days, _rank_index, _rank_clipped, _rank_upwards)
+def _rank_earlier(projects):
+    """Of two that save equally much, the one that stands first in the list."""
+    return [project[0] for project in sorted(projects, key=lambda project: -_rate(*project[1:]))]
+
+
+def _rank_later(projects):
+    """Of two that save equally much, the one that stands last in the list."""
+    return _rank_earlier(projects[::-1])
+
+
+ROUTES = (
+    _rank,
+    _rank_share,
+    _rank_speedup,
+    _rank_sure,
+    _rank_no_days,
+    _rank_index,
+    _rank_clipped,
+    _rank_upwards,
+    _rank_earlier,
+    _rank_later,
+)
 
 
 def _draw_projects(rng):
-    """Four to six projects, two of them slower, sometimes one more that is like another but for the name. Every wrong
-    order differs. Only those alike save equally much: others might tie in one order of the arithmetic and not in another.
+    """Four to six projects, two of them slower, and two more that are like others but for the name. Every wrong order
+    differs. Only those alike save equally much: others might tie in one order of the arithmetic and not in another.
     """
     while True:
         names = rng.sample(["cache", "attention", "loader", "norms", "copies", "logging"], rng.randrange(4, 7))
@@ -153,8 +183,8 @@ def _draw_projects(rng):
             for name, speedup in zip(names, speedups, strict=True)
         ]
         kinds = [project[1:] for project in projects]
-        if rng.random() < 0.4:
-            projects.append([rng.choice(["a copy", "twin"]), *projects[0][1:]])
+        projects += [["a copy", *projects[0][1:]], ["twin", *projects[1][1:]]]
+        rng.shuffle(projects)
         right = _rank(projects)
         rates = sorted(success * share * (1 - 1 / speedup) / days for share, speedup, days, success in kinds)
         near = any(after - before < 1e-4 for before, after in pairwise(rates))
@@ -258,6 +288,7 @@ CHECKS = [
             "upside down": lambda sort, scan, search: (scan - search) / sort if scan > search else None,
             "both added": lambda sort, scan, search: sort / (scan + search) if scan > search else None,
             "always": _always_pays,
+            "rounded": _whole_questions,
         },
     ),
     Check(
@@ -292,6 +323,7 @@ CHECKS = [
             (2_000, 0.1, 1.5, 20_000, 0.25, 3),
             (30_000, 0.6, 0.5, 3_000, 0.5, 24),
             (90, 0.37, 1.5, 40, 0.35, 5),
+            (12_000, 0.3, 2, 9_000, 0.6, 4.5),
         ],
         generate=_draw_roi,
         reference=_roi,
@@ -316,6 +348,7 @@ CHECKS = [
             ([["sure", 0.3, 2, 2, 1], ["risky", 0.4, 2, 2, 0.5]],),
             ([["long", 0.5, 2, 5, 1], ["short", 0.3, 2, 1, 1]],),
             ([["zeta", 0.2, 2, 1, 0.5], ["alpha", 0.2, 2, 1, 0.5], ["slower", 0.9, 0.8, 1, 1]],),
+            ([["fuse", 0.4, 2, 1, 0.5], ["slower", 0.9, 0.8, 1, 1], ["pin", 0.4, 2, 1, 0.5]],),
             ([["most of it", 0.9, 10, 10, 1], ["quick", 0.1, 10, 1, 1]],),
             ([["a bad idea", 0.8, 0.8, 1, 1], ["less bad", 0.2, 0.8, 1, 1], ["good", 0.1, 2, 1, 1]],),
             ([["only", 0.4, 2, 3, 0.8]],),
@@ -339,6 +372,8 @@ CHECKS = [
             "the planning sheet": _rank_index,
             "never below 0": _rank_clipped,
             "least first": _rank_upwards,
+            "equal: first in the list": _rank_earlier,
+            "equal: last in the list": _rank_later,
         },
     ),
     Check(
