@@ -48,7 +48,7 @@ def bigger_is_dearer() -> Verdict:
 
 def s000_07() -> Verdict:
     """The three products of the sentence, and the same run at the list price of an H100."""
-    listed = hardware.load(H100).price_per_hour
+    listed, dearer = (hardware.load(card).price_per_hour for card in (H100, "b200-sxm"))
     before, after, at_list = (
         economics.cost(price_per_hour=price, seconds=hours * 3600, devices=8)
         for price, hours in ((10, 720), (10, 240), (listed, 720))
@@ -63,6 +63,7 @@ def s000_07() -> Verdict:
         saved=saved,
         share=share,
         listed=listed,
+        dearer=dearer,
         at_list=at_list,
         days=at_list * share / 100 / 8,
     )

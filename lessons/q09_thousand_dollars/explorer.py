@@ -11,7 +11,8 @@ from course_lib.words import words
 
 say = words(__file__)
 DEVICES = ("h100-sxm", "a100-40-sxm", "b200-sxm", "t4", "l40s", "tpu-v6e")
-SHARES = tuple(0.2 * 2 ** (step / 9) for step in range(40))  # sizes, over that of the plan; below lies the wall
+SHARES = tuple(0.2 * 2 ** (step / 9) for step in range(40))  # sizes, over that of the plan
+NEARER = tuple(2 ** (-step / 2) for step in range(1, 17))  # below them, ever closer to the wall: shown where it pays
 
 
 def price_of_a_loss(budget=1000, device="h100-sxm", mfu=0.4, served=1, serving=0.4):
@@ -36,7 +37,9 @@ def price_of_a_loss(budget=1000, device="h100-sxm", mfu=0.4, served=1, serving=0
 def trained(budget: float, device: str, mfu: float) -> tuple[plans.Plan, tuple[tuple[int, int], ...]]:
     """The plan, and (parameters, tokens) of every size at the plan's loss, smallest first; half of it is among them."""
     plan = plans.plan(budget, device, mfu)
-    sizes = sorted({round(plan.params * share) for share in SHARES} | {plan.params, plan.params // 2})
+    sizes = {round(plan.params * share) for share in SHARES} | {plan.params, plan.params // 2}
+    wall = plans.wall(plan)
+    sizes = sorted(sizes | {wall + round((min(sizes) - wall) * share) for share in NEARER})
     return plan, tuple((params, plans.longer(plan, params).tokens) for params in sizes)
 
 
@@ -50,6 +53,9 @@ def view(budget, device, mfu, served, serving) -> View:
         train[params] = flops["training"] / learning
         life[params] = train[params] + flops["serving"] / using
     best, half = min(life, key=life.get), plan.params // 2
+    first = max(0, min(list(life).index(best) - 1, len(NEARER)))  # one size left of the cheapest: there it is dearer
+    shown = list(life)[first:]
+    train, life = ({params: dollars[params] for params in shown} for dollars in (train, life))
     values = {
         "best": units.format_si(best, "parameters"),
         "served": units.format_si(served * 1e9, "tokens"),
@@ -64,7 +70,7 @@ def view(budget, device, mfu, served, serving) -> View:
     figure = Figure(
         title=say("title", "half" if life[half] < life[plan.params] else "plan", **values),
         description=say("description", **values),
-        x=Axis(say("axes", "x"), "", models[0][0] / 1.1, models[-1][0] * 2, "log"),
+        x=Axis(say("axes", "x"), "", shown[0] / 1.1, models[-1][0] * 2, "log"),
         y=Axis(say("axes", "y"), "$", low / 1.5, high * 1.5, "log"),
         marks=(
             Line(list(train), list(train.values()), dashed=True),

@@ -46,3 +46,22 @@ def test_a_step_of_a_slider_is_little_work():
     state = {"budget": 1000, "device": "h100-sxm", "mfu": 0.4, "served": 1, "serving": 0.4}
     assert calls_of(lambda: module.view(**state | {"served": 2})) < STEP
     assert calls_of(lambda: module.view(**state | {"budget": 1100})) < STEP
+
+
+@pytest.mark.parametrize("served", [0.01, 10, 10_000, 100_000])
+@pytest.mark.parametrize("serving", [0.0001, 0.04, 0.4])
+@pytest.mark.parametrize("budget", [10, 1000, 1e7])
+def test_the_cheapest_is_dearer_to_both_sides(budget, serving, served):
+    """Also where so much is served that it lies close to the wall; no finer search finds one that is 2 % cheaper."""
+    (_, life), _ = lines(budget=budget, served=served, serving=serving)
+    best = min(life, key=life.get)
+    assert min(life) < best < max(life)
+    plan = plans.plan(budget)
+    wall, each = plans.wall(plan), plans.flop_per_dollar("h100-sxm", 1)
+    for step in range(1, 400):
+        params = round(wall * 1.02**step) + 1
+        if params > 4 * plan.params:
+            break
+        tokens = plans.longer(plan, params).tokens
+        dollars = (6 * params * tokens / 0.4 + 2 * params * served * 1e9 / serving) / each
+        assert life[best] < 1.02 * dollars
