@@ -292,17 +292,20 @@ _LARGE = [(8192, 28672), (53248, 16384), (12288, 49152), (128256, 4096), (200000
 
 
 def _draw_rank(rng):
-    """Now and then two sides at which the thin pair has exactly as many numbers as the matrix, or one number fewer; or
-    those of a large model.
+    """Now and then two sides at which the thin pair has exactly as many numbers as the matrix, or one number fewer; a
+    square with an odd side; or those of a large model.
     """
     if rng.random() < 0.15:
         return rng.choice(_LARGE)
     if rng.random() < 0.3:
         return rng.choice(_ROUNDED_UP)
+    if rng.random() < 0.1:
+        side = 2 * rng.randrange(3, 3000) + 1
+        return side, side
     if rng.random() < 0.2:
         m = rng.randrange(40, 120)
         return m, m * (m - 1) + 1  # mn = (m − 1)(m + n) + 1
-    if rng.random() < 0.4:
+    if rng.random() < 0.6:
         side, k = rng.randrange(2, 60), rng.randrange(2, 9)
         return k * side * (k - 1), side * k  # mn/(m + n) = side·(k − 1), whole
     return rng.randrange(100, 5000), rng.randrange(5001, 20000)
@@ -552,6 +555,7 @@ CHECKS = [
             (1, 7),
             (20, 30),
             (98, 98),
+            (99, 99),
             (100, 9901),
             (53248, 16384),
             (200000, 200000),

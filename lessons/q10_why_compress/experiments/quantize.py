@@ -4,6 +4,8 @@ Symmetric grids with one scale for a matrix, for each row, or for each group of 
 one neuron's weights are 32 times as large, and the weights that read it 32 times as small: the same function.
 """
 
+from itertools import pairwise
+
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
@@ -44,8 +46,15 @@ def _grid_case(bits: int, share: str, outlier: bool, seeds) -> Case:
     def change(torch, seed):
         return changed(torch, bits, share, outlier, seed)
 
-    per_weight = bits + (32 / network.GROUP if share == "group" else 0.0)
-    return _case(name_of(bits, share, outlier), "grid", per_weight, change, seeds)
+    return _case(name_of(bits, share, outlier), "grid", bits_a_weight(bits, share), change, seeds)
+
+
+def bits_a_weight(bits: int, share: str) -> float:
+    """Bits of a weight and of its part of the scales, which are fp32."""
+    pairs = list(pairwise(network.SIZES))
+    weights = sum(inputs * outputs for inputs, outputs in pairs)
+    scales = {"tensor": len(pairs), "row": sum(outputs for _, outputs in pairs), "group": weights / network.GROUP}
+    return bits + 32 * scales[share] / weights
 
 
 def _case(name: str, call: str, bits: float, change, seeds) -> Case:

@@ -72,7 +72,7 @@ def _case(name: str, seeds) -> Case:
     def observe(bench, seconds):
         return network.right(bench.torch, lambda torch, seed: smaller(torch, name, seed), seeds)
 
-    said = "student" if name in STUDENTS else "tuned" if name.endswith(TUNED) else "made"
+    said = "whole" if name == WHOLE else "student" if name in STUDENTS else "tuned" if name.endswith(TUNED) else "made"
     return Case(
         name,
         say("calls", said, steps=network.TUNE),

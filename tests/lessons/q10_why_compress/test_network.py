@@ -119,6 +119,12 @@ def test_kept_counts_what_is_not_zero(small):
     assert smaller_networks.kept("student, 60 labels") == 16 * 65 + 10 * 17
 
 
+def test_bits_of_a_weight_have_its_part_of_the_scales():
+    """522 rows, 84,480 weights; a group is 32 weights, and a scale 32 bits."""
+    bits = {share: quantize.bits_a_weight(4, share) for share in ("tensor", "row", "group")}
+    assert bits == {"tensor": 4 + 32 * 3 / 84_480, "row": pytest.approx(4.1977, abs=1e-4), "group": 5}
+
+
 def test_gradients_pass_the_rounding():
     """With weights rounded to zero the first step still moves them: the estimate is straight through."""
     (x, y), _ = network.data(torch, 0)
