@@ -48,6 +48,17 @@ def _queue_all_issued(issue, runs, gap):
     return issue + sum(runs) + gap * (len(runs) - 1)
 
 
+def _queue_once_full(issue, runs, gap):
+    """After the first kernel that outlasts a launch, no launch but the last."""
+    issued = free = 0
+    full = False
+    for run in runs:
+        issued += issue
+        free = (free if full else max(issued, free)) + run + gap
+        full = full or run + gap > issue
+    return max(free - gap, issued + runs[-1])
+
+
 def _queue_no_first(issue, runs, gap):
     issued = free = 0
     for run in runs:
@@ -57,12 +68,17 @@ def _queue_no_first(issue, runs, gap):
 
 
 def _draw_queue(rng):
-    """Short kernels, a long one behind which launches gather, in half of the draws a longer one, and short ones."""
+    """Short kernels, a long one behind which launches gather, in some draws a longer one, and short ones. In others so
+    many short ones that the queue runs empty, and a long one again.
+    """
     issue, gap = rng.randrange(6, 12), rng.randrange(1, 4)
     short = [rng.randrange(1, issue - gap - 1) for _ in range(rng.randrange(2, 11))]
     long = rng.randrange(2 * issue, 4 * issue)
     tail = [rng.randrange(1, issue - gap - 1) for _ in range(rng.randrange(2, 12))]
-    longer = [long + issue / 2] if rng.random() < 0.5 else []
+    if rng.random() < 0.55:
+        emptied = ceil((long + gap - issue) / (issue - gap - 1)) + rng.randrange(1, 4)
+        return issue, [*short, long, *emptied * [1], rng.randrange(2 * issue, 4 * issue), *tail[:2]], gap
+    longer = [long + issue / 2] if rng.random() < 0.7 else []
     return issue, [*short, long, *longer, *tail], gap
 
 
@@ -103,14 +119,14 @@ def _workers_all_cores(load, compute, cores):
 
 
 def _draw_workers(rng):
-    """Times in whole ms, for a few workers or hundreds; half of the draws have a core for each worker and none for the
+    """Times in whole ms, for a few workers or hundreds; nearly half of the draws have a core for each worker and none for the
     step, and some just as many cores as are needed. Now and then all cores are busy to the last ms.
     """
     compute, many = rng.randrange(4, 40), rng.choice([rng.randrange(2, 17), rng.randrange(300, 990)])
-    if rng.random() < 0.08:
+    if rng.random() < 0.06:
         return compute * many, compute, many + 1
-    load = compute * many - (rng.randrange(1, compute) if rng.random() < 0.9 else 0)
-    return load, compute, many if rng.random() < 0.51 else rng.choice([None, many + 1, many + 1, many + 4])
+    load = compute * many - (rng.randrange(1, compute) if rng.random() < 0.97 else 0)
+    return load, compute, many if rng.random() < 0.45 else rng.choice([None, many + 1, many + 1, many + 4])
 
 
 # ---- q12.monitor ---------------------------------------------------------------------------------
@@ -329,6 +345,7 @@ CHECKS = [
             (7.5, [1, 2, 1, 1.5, 2, 1, 1, 40, 1, 2, 1, 12.25, 3], 2.0),
             (7, [2, 200, *8 * [1, 2, 3]], 1),
             (2, [3, 1, 1, 4], 5),
+            (7, [2, 20, 1, 1, 1, 1, 40, 1, 2], 0),
         ],
         generate=_draw_queue,
         reference=_queue,
@@ -339,6 +356,7 @@ CHECKS = [
             "gap after waiting": _queue_always_gap,
             "gap before the first": _queue_gap_first,
             "one launch": _queue_all_issued,
+            "once full, always full": _queue_once_full,
             "first launch forgotten": _queue_no_first,
             "no gap": lambda issue, runs, gap: _queue(issue, runs, 0),
         },
@@ -393,6 +411,9 @@ CHECKS = [
         same=EXACT,
         wrong={
             "rounded down": lambda load, compute, cores: _workers(load - load % compute or load, compute, cores),
+            "rounded down at the end": lambda load, compute, cores: (
+                None if _workers(load, compute, cores) is None else load // compute
+            ),
             "cores ignored": lambda load, compute, cores: _workers(load, compute, None),
             "as many as cores": _workers_up_to,
             "no core for the step": _workers_all_cores,
