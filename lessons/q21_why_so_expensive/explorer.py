@@ -78,8 +78,8 @@ def view(device, mfu, hours, price, bought, used, success, years) -> View:
     lines = chosen.lines()
     total, before = sum(lines.values()), [0.0, *accumulate(lines.values())][:-1]
     shares = {
-        "before": [each / 1e6 for each in (*before, 0)],
-        "line": [each / 1e6 for each in (*lines.values(), total)],
+        "before": [each / 1e6 for each in (*before, total)],
+        "line": [each / 1e6 for each in (*lines.values(), 0)],
     }
     most = max(lines, key=lines.get)
     values = {"total": total / 1e6, "times": total / chosen.run, "most": say("lines", most)}
