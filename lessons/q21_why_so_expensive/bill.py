@@ -19,18 +19,17 @@ own. Assumed.
 SALARY = 200_000
 """Dollars for a year of one person, with insurance and desk: Q9's 100 an hour, for 2,000 hours. Assumed."""
 
+SIBLINGS = (125e6, 350e6, 760e6, 1.3e9, 2.7e9, 6.7e9, 13e9)
+"""Parameters of GPT-3's smaller models, each on 300 billion tokens; Brown et al. 2020, table 2.1."""
 TRIALS = {
-    "GPT-3's seven smaller models, counted": sum(
-        6 * params * 300e9 for params in (125e6, 350e6, 760e6, 1.3e9, 2.7e9, 6.7e9, 13e9)
-    )
-    / FLOPS,
-    "Facebook's data centres": 10 / 20,
-    "OPT-175B, with downtime": 1.0,
-    "BLOOM and its smaller models": 0.63 / 0.37,
+    "GPT-3": 6 * sum(SIBLINGS) * 300e9 / FLOPS,
+    "Facebook": 10 / 20,
+    "OPT-175B": 1.0,
+    "BLOOM": 0.63 / 0.37,
 }
-"""Hours of other runs over those of the final one. Parameters: Brown et al. 2020, table 2.1; the other three as Epoch AI
-collected them (epoch-research/training-cost-trends, development_cost.ipynb): Wu et al. 2021, experiments to training as
-10 to 20; Zhang et al. 2022, twice in all; Luccioni et al. 2022, table 5, 63 % of the compute.
+"""Compute of other runs over that of the final one: GPT-3's smaller models, counted; the other three as Epoch AI collected
+them (epoch-research/training-cost-trends, development_cost.ipynb): all data centres, experiments to training as 10 to 20
+(Wu et al. 2021); twice in all, with downtime (Zhang et al. 2022); 63 % for smaller models (Luccioni et al. 2022, table 5).
 """
 
 EACH = 16_384 * 54 * 24 / 419

@@ -12,6 +12,16 @@ from course_lib.words import words
 say = words(__file__)
 DEVICES = ("v100-sxm2", "a100-40-sxm", "h100-sxm", "b200-sxm")
 HOURS = ("rented", "reserved", "own")
+LINES = (
+    "at the peak",
+    "below the peak",
+    "stops",
+    "failed tries",
+    "trials",
+    "idle hours",
+    "people",
+    "judged data",
+)
 
 
 def cost_waterfall(
@@ -87,7 +97,7 @@ def view(device, mfu, hours, price, bought, used, success, years) -> View:
     figure = Figure(
         title=say("title", **values),
         description=say("description", parts=parts, **values),
-        x=Axis("", categories=tuple(say("short", name) for name in (*lines, "all of it"))),
+        x=Axis("", categories=tuple(say("short", name) for name in (*LINES, "all of it"))),
         y=Axis(say("axes", "y"), "", 0, 1.12 * total / 1e6),
         marks=(Stack({say("parts", name): values for name, values in shares.items()}),),
     )
@@ -98,7 +108,7 @@ def view(device, mfu, hours, price, bought, used, success, years) -> View:
         "hour": say("an-hour", value=chosen.price / chosen.used),
         "own": say("an-hour", value=own_hour(device, bought, used)),
         "power": say("share", value=draws / (price if hours != "own" else chosen.price)),
-        **{name.replace(" ", "-"): say("million", value=dollars / 1e6) for name, dollars in lines.items()},
+        **{name: say("million", value=lines[name] / 1e6) for name in LINES},
     }
     return View(figure, say.rows(readout), say.all("notes", **_assumed(chosen)))
 

@@ -113,3 +113,9 @@ def test_the_tokenizer_gives_the_text_back():
     assert made.get_vocab_size() == prepare_data.VOCABULARY
     assert len(tokens.ids) < len(piece) / 3
     assert "".join(prepare_data.pieces()) == prepare_data.shakespeare.text()
+
+
+def test_trials_of_gpt3_are_the_models_of_its_table():
+    # 24.935e9 parameters in all, 6 · 300e9 FLOP each: 4.488e22 of 3.14e23
+    assert bill.TRIALS["GPT-3"] == pytest.approx(0.1429, rel=1e-3)
+    assert bill.TRIALS["BLOOM"] == pytest.approx(1.70, rel=1e-2)

@@ -76,3 +76,7 @@ def test_a_share_of_more_than_all_is_refused():
 
 def test_a_step_of_the_slider_is_little_work():
     assert calls_of(lambda: explorer.view(**START | {"years": 30})) < STEP
+
+
+def test_the_lines_of_the_bill_have_their_names():
+    assert explorer.LINES == tuple(explorer.plan(**START).lines())
