@@ -79,4 +79,4 @@ def test_a_step_of_the_slider_is_little_work():
 
 
 def test_the_lines_of_the_bill_have_their_names():
-    assert explorer.LINES == tuple(explorer.plan(**START).lines())
+    assert tuple(explorer.plan(**START).lines()) == explorer.LINES
