@@ -388,10 +388,37 @@ def energy(*, power, seconds, devices=1, pue=1.0) -> float:
     )
 
 
+def carbon(*, joules, kg_per_kwh) -> float:
+    """Kilograms of CO2 equivalent of the electricity: joules / 3.6e6 · kg_per_kwh.
+
+    joules: as `energy` gives them, pue included. kg_per_kwh: what the grid emits for a kWh, some 0.01 to 1. Making the
+    machines is not in it. (Patterson et al. 2021, arXiv 2104.10350)
+    """
+    intensity = units.number(kg_per_kwh, "kg_per_kwh")
+    if intensity > 2:
+        raise ValueError(f"kg_per_kwh={kg_per_kwh!r} looks like grams; this takes kg (429 g are 0.429).")
+    return units.number(joules, "joules") / 3.6e6 * intensity
+
+
 def cost(*, price_per_hour, seconds, devices=1) -> float:
     """Dollars: price_per_hour · hours · devices. price_per_hour: dollars for one device."""
     hours = units.number(seconds, "seconds") / 3600
     return units.number(price_per_hour, "price_per_hour") * hours * units.count(devices, "devices")
+
+
+def own_price_per_hour(*, price, years, used_fraction, power, price_per_kwh, pue=1.0, energy_in="used hours") -> float:
+    """Dollars for an hour of use of a machine that was bought for `price` and lasts so many years of 8,760 hours.
+
+    used_fraction: of all hours, those in which it works. power: W, drawn in the hours of use, or with
+    energy_in="all hours" in the others too. pue: as in `energy`.
+    """
+    used = _positive_fraction(used_fraction, "used_fraction")
+    kwh = energy(power=power, seconds=3600, pue=pue) / 3.6e6
+    drawn = {"used hours": 1.0, "all hours": 1 / used}[
+        units.choice(energy_in, "energy_in", ("used hours", "all hours"))
+    ]
+    hours = units.positive(years, "years") * 365 * 24 * used
+    return units.number(price, "price") / hours + kwh * drawn * units.number(price_per_kwh, "price_per_kwh")
 
 
 def roi(*, cost, spend_per_hour, saved, seconds, success=1.0) -> float:

@@ -96,7 +96,7 @@ class Label:
 
 
 Mark = Line | Points | Bars | Stack | Label
-_STACK_ROOM = 0.6  # of a category, right of the last bar: for the names of a stack's parts
+_STACK_ROOM = 0.15  # right of the last bar, for the names of a stack's parts: of a category, for each; of four at least
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,8 @@ class Figure:
 
     @property
     def _room(self) -> float:
-        return _STACK_ROOM if any(isinstance(mark, Stack) for mark in self.marks) else 0.0
+        stacked = any(isinstance(mark, Stack) for mark in self.marks)
+        return _STACK_ROOM * max(4, len(self.x.categories)) if stacked else 0.0
 
     def _mark_spec(self, mark: Mark) -> dict[str, Any]:
         """The mark's fields; those that can be pointed at also say their values in words."""

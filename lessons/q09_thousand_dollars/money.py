@@ -1,8 +1,6 @@
 """What surrounds the GPU hours of a training run: storage, network, trials, losses, people, and a card of one's own."""
 
-from course_lib.accounting import economics, units
-
-YEAR = 365 * 24  # hours
+from course_lib.accounting import units
 
 STORAGE = 0.023
 """Dollars for a GB and month: AWS S3 Standard, us-east-1, first 50 TB, as guides to its prices list it in 2026."""
@@ -36,15 +34,3 @@ def ledger(budget, *, trials, lost, stored_gb, months, sent_gb) -> dict[str, flo
         "storage": storage,
         "network": network,
     }
-
-
-def own_price_per_hour(*, price, years, used_fraction, power, price_per_kwh, pue=1.0, energy="used") -> float:
-    """Dollars for an hour of use of a card that was bought for `price` and lasts so many years.
-
-    used_fraction: of all hours, those in which it works. power in W, drawn in the hours of use, or with
-    energy="always" in all hours. pue: as in `economics.energy`.
-    """
-    used = units.positive(units.fraction(used_fraction, "used_fraction"), "used_fraction")
-    kwh = economics.energy(power=power, seconds=3600, pue=pue) / 3.6e6
-    drawn = {"used": 1.0, "always": 1 / used}[units.choice(energy, "energy", ("used", "always"))]
-    return units.number(price, "price") / (units.positive(years, "years") * YEAR * used) + kwh * drawn * price_per_kwh

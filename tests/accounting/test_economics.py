@@ -308,6 +308,26 @@ def test_energy_of_a_server_for_a_day():
     assert economics.energy(power=5, seconds=1) == 5
 
 
+def test_carbon_of_a_published_training():
+    """Patterson et al. 2021 for GPT-3: 10,000 V100 at 330 W for 14.8 days, PUE 1.1, 429 g a kWh: 1,287 MWh, 552 t."""
+    joules = economics.energy(power=330, seconds=14.8 * DAY, devices=10_000, pue=1.1)
+    assert joules / 3.6e9 == pytest.approx(1287, rel=3e-3)
+    assert economics.carbon(joules=joules, kg_per_kwh=0.429) == pytest.approx(552e3, rel=3e-3)
+    assert economics.carbon(joules=3.6e6, kg_per_kwh=0.5) == 0.5
+
+
+@pytest.mark.parametrize("energy_in", ["used hours", "all hours"])
+def test_an_hour_of_an_own_card_is_what_three_years_cost_over_their_hours(energy_in):
+    every, years = 10, 3  # it works in every tenth hour
+    hours = range(years * 8760)
+    used = sum(hour % every == 0 for hour in hours)
+    drawn = used if energy_in == "used hours" else len(hours)
+    total = 1599 + drawn * 0.45 * 1.2 * 0.3
+    card = {"price": 1599, "years": years, "power": 450, "price_per_kwh": 0.3, "pue": 1.2}
+    found = economics.own_price_per_hour(used_fraction=1 / every, energy_in=energy_in, **card)
+    assert found == pytest.approx(total / used)
+
+
 def test_roi_and_break_even_by_hand():
     # 120 dollars an hour, a quarter saved: 30 an hour. 600 dollars are back after 20 h; after 50 h 1500 came back
     project = {"cost": 600, "spend_per_hour": 120, "saved": 0.25}
@@ -337,6 +357,7 @@ def test_roi_is_the_mean_over_success_and_failure(cost, spend, saved, success, h
 # ---------------------------------------------------------------- bad input
 
 RATE = {"tokens_per_second": 1e4, "device": A100}
+OWN = {"price": 1599, "years": 3, "used_fraction": 0.5, "power": 450, "price_per_kwh": 0.3}
 
 
 @pytest.mark.parametrize(
@@ -399,6 +420,13 @@ RATE = {"tokens_per_second": 1e4, "device": A100}
             ["restart_seconds=-1"],
         ),
         (lambda: economics.energy(power=-1, seconds=1), ["power=-1"]),
+        (lambda: economics.carbon(joules=3.6e6, kg_per_kwh=429), ["kg_per_kwh=429", "grams"]),
+        (lambda: economics.carbon(joules=-1, kg_per_kwh=0.4), ["joules=-1"]),
+        (lambda: economics.own_price_per_hour(**OWN | {"used_fraction": 50}), ["used_fraction=50", "40 %"]),
+        (lambda: economics.own_price_per_hour(**OWN | {"used_fraction": 0}), ["used_fraction=0", "more than zero"]),
+        (lambda: economics.own_price_per_hour(**OWN, energy_in="sometimes"), ["used hours, all hours"]),
+        (lambda: economics.own_price_per_hour(**OWN | {"power": 0.45}), ["power=0.45", "kW"]),
+        (lambda: economics.own_price_per_hour(**OWN | {"years": 0}), ["years=0"]),
         (lambda: economics.energy(power=700, seconds=1, pue=0.8), ["pue=0.8", "between 1 and 10"]),
         (lambda: economics.cost(price_per_hour=-2, seconds=1), ["price_per_hour=-2"]),
         (lambda: economics.cost(price_per_hour=2, seconds=1, devices=1.5), ["devices=1.5"]),

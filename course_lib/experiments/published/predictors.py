@@ -110,6 +110,21 @@ def cost(figure, **hired) -> float:
     return economics.cost(**hired)
 
 
+def run_cost(figure, flops, rate, price) -> float:
+    """Dollars of a training of so many FLOP, at FLOP/s and dollars an hour of one device."""
+    return economics.cost(price_per_hour=price, seconds=flops / rate)
+
+
+def energy(figure, hours, power, pue=1.0) -> float:
+    """Joules of so many device hours at `power` W, all of the data centre."""
+    return economics.energy(power=power, seconds=3600 * hours, pue=pue)
+
+
+def carbon(figure, kg_per_kwh, **drawn) -> float:
+    """Kilograms of CO2 equivalent of the electricity of so many device hours."""
+    return economics.carbon(joules=energy(figure, **drawn), kg_per_kwh=kg_per_kwh)
+
+
 def pass_time(figure, model, work, **shape) -> float:
     """Seconds of one sequence's pass under the roof: its FLOP, and the weights once."""
     roof = {"device": figure.hardware, "dtype": figure.dtype}

@@ -1,4 +1,4 @@
-"""Budgets that are taken apart and put together again, and a card's price by counting three years hour by hour."""
+"""Budgets that are taken apart and put together again, and laws that are found again."""
 
 import numpy as np
 import pytest
@@ -21,30 +21,6 @@ def test_a_ledger_adds_up_and_its_run_costs_the_budget(trials, lost, stored, sen
 def test_a_ledger_wants_more_than_its_storage():
     with pytest.raises(ValueError, match="does not even pay"):
         money.ledger(1, trials=0, lost=0, stored_gb=1000, months=1, sent_gb=0)
-
-
-@pytest.mark.parametrize("energy", ["used", "always"])
-def test_an_hour_of_an_own_card_is_what_three_years_cost_over_their_hours(energy):
-    every, years = 10, 3  # it works in every tenth hour
-    hours = range(years * 8760)
-    used = sum(hour % every == 0 for hour in hours)
-    drawn = used if energy == "used" else len(hours)
-    total = 1599 + drawn * 0.45 * 1.2 * 0.3
-    found = money.own_price_per_hour(
-        price=1599, years=years, used_fraction=1 / every, power=450, price_per_kwh=0.3, pue=1.2, energy=energy
-    )
-    assert found == pytest.approx(total / used)
-
-
-def test_an_own_card_refuses_what_makes_no_sense():
-    card = {"price": 1599, "years": 3, "used_fraction": 0.5, "power": 450, "price_per_kwh": 0.3}
-    for wrong, word in (
-        ({"used_fraction": 50}, "40 %"),
-        ({"energy": "sometimes"}, "used, always"),
-        ({"power": 0.45}, "kW"),
-    ):
-        with pytest.raises(ValueError, match=word):
-            money.own_price_per_hour(**card | wrong)
 
 
 def test_the_plan_spends_its_budget():
