@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from course_lib.accounting import communication, hardware, inference, models, roofline
 
@@ -64,11 +65,16 @@ def seconds(name: str, free=(), *, link: float = LINK) -> float:
     way to the reader and back is paid once.
     """
     work = WORKS[name]
-    card = hardware.set_free(CARD, *(price for price in free if price in ("arithmetic", "bytes")))
     launched = 0 if "calls" in free else KERNELS * work.layers * CALL
     sent = 0 if work.devices == 1 or "messages" in free else 2 * work.layers * link
     away = 0 if not work.asked or "distance" in free else 2 * AWAY / LIGHT
-    return work.steps * max(launched, work.step(card) + sent) + away
+    return work.steps * max(launched, _step(name, *(price for price in PRICES[:2] if price in free)) + sent) + away
+
+
+@cache
+def _step(name: str, *free: str) -> float:
+    """s of a step on a card on which these prices of its own are zero."""
+    return WORKS[name].step(hardware.set_free(CARD, *free))
 
 
 def alone(name: str, price: str, *, link: float = LINK) -> float:
