@@ -17,9 +17,14 @@ def _draw_faster(rng):
     """ms. Arithmetic is the longest in less than half of the draws, and so are bytes among what is left."""
     low, middle, high = sorted(rng.sample(range(1, 400), 3))
     places = rng.choices(
-        [("arithmetic", "calls", "nbytes"), ("calls", "arithmetic", "nbytes"), ("arithmetic", "nbytes", "calls")]
-        + [("nbytes", "arithmetic", "calls"), ("nbytes", "calls", "arithmetic")],
-        [30, 20, 20, 15, 15],
+        [
+            ("arithmetic", "calls", "nbytes"),
+            ("calls", "arithmetic", "nbytes"),
+            ("arithmetic", "nbytes", "calls"),
+            ("nbytes", "arithmetic", "calls"),
+            ("nbytes", "calls", "arithmetic"),
+        ],
+        [32, 19, 19, 15, 15],
     )[0]
     times = dict(zip(places, (high / 8, middle / 8, low / 8), strict=True))
     return times["arithmetic"], times["nbytes"], times["calls"]
@@ -152,7 +157,10 @@ def _draw_loss(rng, group):
         rng.randrange(20, 50) / 100,
         rng.randrange(20, 50) / 100,
     )
-    params, tokens = rng.choice([1, 3, 8, 70]) * 10 ** rng.randrange(6, 12), rng.randrange(1, 90) * 10 ** rng.randrange(8, 13)
+    params, tokens = (
+        rng.choice([1, 3, 8, 70]) * 10 ** rng.randrange(6, 12),
+        rng.randrange(1, 90) * 10 ** rng.randrange(8, 13),
+    )
     if group == "one or both without end":
         params, tokens = rng.choice([(None, tokens), (params, None), (None, tokens), (params, None), (None, None)])
     return (*law, params, tokens)
@@ -207,7 +215,10 @@ def _largest_more(growth, factor, n0):
 
 def _draw_largest(rng, group):
     """Two of three with n in the exponent; the work stays below what a float32 holds exactly."""
-    n0, power = rng.randrange(1, 13), rng.choice([1, 2, 3]) if group == "the bound is a whole number" else rng.choice([2, 3])
+    n0, power = (
+        rng.randrange(1, 13),
+        rng.choice([1, 2, 3]) if group == "the bound is a whole number" else rng.choice([2, 3]),
+    )
     exponential = rng.random() < 0.6
     growth = "2^n" if exponential else {1: "n", 2: "n^2", 3: "n^3"}[power]
     if group == "the bound is a whole number":

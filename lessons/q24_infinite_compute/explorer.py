@@ -10,7 +10,7 @@ from course_lib.words import words
 say = words(__file__)
 
 
-def zero_prices(work="one", arithmetic=True, bytes=False, calls=False, messages=False, distance=False, link=5):  # noqa: A002
+def zero_prices(work="one", arithmetic=True, bytes=False, calls=False, messages=False, distance=False, link=5):
     """An answer with some of five prices at zero.
 
     work: one of `prices.WORKS`. arithmetic, bytes, calls, messages, distance: whether each is free. link: µs of an
@@ -26,7 +26,7 @@ def zero_prices(work="one", arithmetic=True, bytes=False, calls=False, messages=
     return build(view, controls, {"work": work, **state, "link": link}, "explorer.zero_prices")
 
 
-def view(work, arithmetic, bytes, calls, messages, distance, link) -> View:  # noqa: A002
+def view(work, arithmetic, bytes, calls, messages, distance, link) -> View:
     """The picture and the numbers of one state."""
     flags = (arithmetic, bytes, calls, messages, distance)
     free = [price for price, flag in zip(prices.PRICES, flags, strict=True) if flag]
@@ -40,7 +40,9 @@ def view(work, arithmetic, bytes, calls, messages, distance, link) -> View:  # n
     kind = "none" if not left else "as-is" if not free else "some"
     figure = Figure(
         title=say("title", kind, times=times, binds=binds),
-        description=say("description", work=say("works", work), title=say("title", kind, times=times, binds=binds), **told),
+        description=say(
+            "description", work=say("works", work), title=say("title", kind, times=times, binds=binds), **told
+        ),
         x=Axis("", categories=tuple(say("prices", price) for price in prices.PRICES)),
         y=Axis(say("axis"), "s", 0, 1.1 * (max(alone.values()) or now)),
         marks=(Bars(tuple(alone.values())),),
@@ -54,4 +56,8 @@ def view(work, arithmetic, bytes, calls, messages, distance, link) -> View:  # n
         "times": say("times", times=times) if left else say("endless"),
         "binds": binds or say("nothing"),
     }
-    return View(figure, say.rows(readout), say.all("notes", kernels=prices.KERNELS, call=prices.CALL * 1e6, tokens=prices.TOKENS))
+    return View(
+        figure,
+        say.rows(readout),
+        say.all("notes", kernels=prices.KERNELS, call=prices.CALL * 1e6, tokens=prices.TOKENS),
+    )

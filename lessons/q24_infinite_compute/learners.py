@@ -1,5 +1,6 @@
 """Small networks on digits, trained to the end because training is free: with wrong labels, and in all shapes."""
 
+from itertools import pairwise
 from math import log
 
 from course_lib.accounting import hardware, roofline
@@ -28,7 +29,7 @@ def network(torch, depth: int, width: int, seed: int):
     draw = torch.Generator().manual_seed(seed)
     sizes = [digits.SIDE**2, *[width] * depth, digits.CLASSES]
     weights = []
-    for before, after in zip(sizes, sizes[1:], strict=False):
+    for before, after in pairwise(sizes):
         weights += [torch.randn(before, after, generator=draw) * (2 / before) ** 0.5, torch.zeros(after)]
     return [weight.requires_grad_() for weight in weights]
 
@@ -46,8 +47,8 @@ def images_and_classes(torch):
     return images.flatten(1)[order], classes[order]
 
 
-def noisy_losses(torch, width: int, noise: float, steps: int, seed: int) -> tuple[float, float]:
-    """(lowest test loss of all looks, last test loss) of one hidden layer, in nats.
+def noisy_losses(torch, width: int, noise: float, steps: int, seed: int) -> tuple[float, float, float]:
+    """(lowest test loss of all looks, last test loss, last loss on what was learned) of one hidden layer, in nats.
 
     The labels of the test are as noisy as those that are learned from.
     """
@@ -66,7 +67,9 @@ def noisy_losses(torch, width: int, noise: float, steps: int, seed: int) -> tupl
             with torch.no_grad():
                 told = scores(F, weights, images[TRAIN:])
                 seen.append(F.cross_entropy(told, labels[TRAIN:]).item())
-    return min(seen), seen[-1]
+    with torch.no_grad():
+        own = F.cross_entropy(scores(F, weights, images[:TRAIN]), labels[:TRAIN]).item()
+    return min(seen), seen[-1], own
 
 
 def judged(torch, depth: int, width: int, seed: int, steps: int = 200) -> tuple[float, float]:
@@ -88,5 +91,5 @@ def judged(torch, depth: int, width: int, seed: int, steps: int = 200) -> tuple[
 def seconds(depth: int, width: int, device: hardware.Device) -> float:
     """s of one digit through such a network, by the calculator: a call for each layer."""
     sizes = [digits.SIDE**2, *[width] * depth, digits.CLASSES]
-    layers = [roofline.matmul(1, before, after) for before, after in zip(sizes, sizes[1:], strict=False)]
+    layers = [roofline.matmul(1, before, after) for before, after in pairwise(sizes)]
     return roofline.predict_seconds(layers, device=device, launches="in turn")

@@ -35,7 +35,7 @@ class Source:
             after = dict.fromkeys(self.rows, 0.0)
             for context, share in often.items():
                 for letter, chance in enumerate(self.rows[context]):
-                    after[context[1:] + (letter,)] += share * chance
+                    after[(*context[1:], letter)] += share * chance
             often = after
         return often
 
@@ -77,7 +77,9 @@ class Counts:
 
     def _places(self, text):
         """(number of the last letters, letter) of each letter; all models begin at the same one."""
-        begin = max(ORDERS)
+        import numpy as np
+
+        text, begin = np.asarray(text), max(ORDERS)
         seen = sum(text[begin - back : len(text) - back] * SYMBOLS ** (back - 1) for back in range(1, self.order + 1))
         return seen, text[begin:]
 
@@ -111,7 +113,9 @@ def perfect(source: Source, text) -> float:
     """Nats a letter of the law itself: the entropy, but for the luck of this text."""
     letters = text.tolist()
     places = range(max(ORDERS), len(letters))
-    return -sum(log(source.rows[tuple(letters[place - ORDER : place])][letters[place]]) for place in places) / len(places)
+    return -sum(log(source.rows[tuple(letters[place - ORDER : place])][letters[place]]) for place in places) / len(
+        places
+    )
 
 
 def trusted(models: list[Counts]) -> list[float]:

@@ -15,7 +15,7 @@ def free_tonight(batch, cap, share, half) -> float:
     return now.seconds / then.seconds
 
 
-def endless_model(params, tokens, data, all, rest, whole) -> float:  # noqa: A002 (the names of the card's rounds)
+def endless_model(params, tokens, data, all, rest, whole) -> float:
     """Nats that the model's term has."""
     return economics.loss_limit(params=params * 10**9, law=LAW) - economics.loss_limit(law=LAW)
 

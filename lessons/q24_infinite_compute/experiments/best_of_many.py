@@ -41,7 +41,7 @@ def _observe(bench, seconds: float, judge: str, tries: int, seeds: int) -> list[
 
 def plot(result):
     """True quality of what was chosen, over the number of answers."""
-    return curves(result, x="tries", by="judge", title=say("title"), axis=say("axis"), log=False)
+    return curves(result, x="tries", by="judge", title=say("title"), axis=say("axis"), log=(True, False))
 
 
 EXPERIMENT = Experiment(

@@ -15,11 +15,11 @@ say = words(__file__)
 
 WIDTHS, STEPS, SEEDS = (16, 64, 256), 1000, 3
 LABELS = {"wrong": learners.NOISE, "right": 0.0}
-READINGS = ("lowest", "last")
+READINGS = ("lowest", "last", "learned")
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """Two kinds of labels, three widths, two readings of each run; full takes three seeds in place of one."""
+    """Two kinds of labels, three widths, three readings of each run; full takes three seeds in place of one."""
     runs = _Runs(1 if quick else SEEDS)
     return tuple(
         Case(
@@ -36,7 +36,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 
 class _Runs:
-    """Each run happens once, and both readings come from it."""
+    """Each run happens once, and all readings come from it."""
 
     def __init__(self, seeds: int):
         self._seeds, self._found = seeds, {}
@@ -53,7 +53,7 @@ class _Runs:
 
 
 def plot(result):
-    """Both losses of each run."""
+    """All losses of each run."""
     return dots(result, title=say("title"), axis=say("axis"), log=False)
 
 
