@@ -8,18 +8,19 @@ from course_lib.units.q24_infinite_compute import prices
 from course_lib.words import words
 
 say = words(__file__)
+WORKS = ("one", "many", "crowd", "eight", "prompt", "product")  # of `prices.WORKS`
 
 
 def zero_prices(work="one", arithmetic=True, bytes=False, calls=False, messages=False, distance=False, link=5):
     """An answer with some of five prices at zero.
 
-    work: one of `prices.WORKS`. arithmetic, bytes, calls, messages, distance: whether each is free. link: µs of an
+    work: one of `WORKS`. arithmetic, bytes, calls, messages, distance: whether each is free. link: µs of an
     all-reduce among eight cards. Returns something to display, with `.state`, `.call` and `.reset()`. ValueError for an
     argument that is not offered.
     """
     state = {"arithmetic": arithmetic, "bytes": bytes, "calls": calls, "messages": messages, "distance": distance}
     controls = {
-        "work": Choice(say("controls", "work"), {name: say("works", name) for name in prices.WORKS}, "one"),
+        "work": Choice(say("controls", "work"), {name: say("works", name) for name in WORKS}, "one"),
         **{price: Flag(say("controls", price)) for price in prices.PRICES},
         "link": Number(say("controls", "link"), 5, 0.1, 100, "µs"),
     }

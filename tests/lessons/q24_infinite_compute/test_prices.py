@@ -62,6 +62,10 @@ def test_free_things_never_take_longer():
 START = {"work": "one", "arithmetic": True, "bytes": False, "calls": False, "messages": False, "distance": False}
 
 
+def test_every_work_is_offered():
+    assert set(explorer.WORKS) == set(prices.WORKS)
+
+
 def test_the_title_of_the_lesson():
     assert explorer.view(**START, link=5).readout[explorer.say("rows", "times")] == "×1.00"
 
