@@ -176,7 +176,7 @@ def tokens_for_loss(params, loss, law="besiroglu") -> Allocation:
     """
     wanted = units.positive(loss, "loss")
     E, A, B, a, b = _coefficients(law)
-    least = E + A / units.count(params, "params") ** a
+    least = loss_limit(params=params, law=law)
     if wanted <= least:
         raise ValueError(
             f"loss={loss!r} is out of reach of params={units.shortly(params)}: with endless data it comes down to "
@@ -191,6 +191,24 @@ def tokens_for_loss(params, loss, law="besiroglu") -> Allocation:
         assumptions=("The law holds for this model and this text, which are seen once.",),
         omitted=("What the model costs when it is used.",),
     )
+
+
+def loss_limit(*, params=None, tokens=None, law="besiroglu") -> float:
+    """Loss in nats per token where model or data, or both, have no end: what a fitted law leaves of E + A/N^α + B/D^β.
+
+    tokens alone: an endless model on so much text, E + B/D^β. params alone: a model of that size on endless text,
+    E + A/N^α. Neither: E, below which this fit lets nothing come; it is a fitted number, and no measured entropy of
+    text. law: as in `tokens_for_loss`. ValueError for both, where nothing is endless.
+    """
+    E, A, B, a, b = _coefficients(law)
+    if params is not None and tokens is not None:
+        raise ValueError(
+            f"params={units.shortly(params)} and tokens={units.shortly(tokens)} leave nothing endless. Leave out the "
+            "one that shall have no end; for both finite there are `chinchilla_loss` and `besiroglu_loss`."
+        )
+    if tokens is not None:
+        return E + B / units.count(tokens, "tokens") ** b
+    return E if params is None else E + A / units.count(params, "params") ** a
 
 
 def _coefficients(law) -> tuple[float, ...]:

@@ -198,6 +198,29 @@ def test_the_losses_have_the_printed_coefficients_and_exponents(loss, law):
     assert loss(huge, 10**9) - E == pytest.approx(2 * (loss(huge, round(10**9 * 2 ** (1 / b))) - E))
 
 
+@pytest.mark.parametrize(
+    ("loss", "law"), [(economics.chinchilla_loss, "chinchilla"), (economics.besiroglu_loss, "besiroglu")]
+)
+def test_without_end_is_what_very_large_comes_to(loss, law):
+    huge = 10**59
+    assert economics.loss_limit(tokens=10**12, law=law) == pytest.approx(loss(huge, 10**12))
+    assert economics.loss_limit(params=10**9, law=law) == pytest.approx(loss(10**9, huge))
+    assert economics.loss_limit(law=law) == pytest.approx(loss(huge, huge))
+
+
+def test_loss_limit_by_hand_and_of_a_fit_of_ones_own():
+    own = (0.5, 100, 300, 0.5, 1)  # 100/√400 = 5; 300/100 = 3
+    assert economics.loss_limit(params=400, law=own) == pytest.approx(5.5)
+    assert economics.loss_limit(tokens=100, law=own) == pytest.approx(3.5)
+    assert economics.loss_limit(law=own) == 0.5
+    with pytest.raises(ValueError, match="nothing endless"):
+        economics.loss_limit(params=1, tokens=1)
+    with pytest.raises(ValueError, match="params"):
+        economics.loss_limit(params=-1)
+    with pytest.raises(ValueError, match="law"):
+        economics.loss_limit(law="kaplan")
+
+
 # ---------------------------------------------------------------- failures
 
 

@@ -19,6 +19,7 @@ from course_lib.accounting.hardware.devices import (
     per_dollar,
     profile_path,
     resolve,
+    set_free,
     this_machine,
 )
 
@@ -37,5 +38,6 @@ __all__ = [
     "per_dollar",
     "profile_path",
     "resolve",
+    "set_free",
     "this_machine",
 ]

@@ -8,7 +8,7 @@ bandwidths are one-way: half of what is usually printed.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from course_lib.accounting import catalogue, precision, units
@@ -294,6 +294,40 @@ def per_dollar(device, dtype) -> PerDollar:
         )
     seconds = 3600 / device.price_per_hour  # that a dollar pays for
     return PerDollar(flops=peak * seconds, bytes=device.memory_bandwidth * seconds)
+
+
+FREE = 1e15
+"""How many times as fast a rate becomes that `set_free` makes free: an infinite one would print as nothing."""
+
+_PRICES = {  # price -> the fields of a device that it stands in
+    "arithmetic": lambda device: {
+        "peaks": {dtype: FREE * peak for dtype, peak in device.peaks.items()},
+        "sparse_peaks": {dtype: FREE * peak for dtype, peak in device.sparse_peaks.items()},
+    },
+    "bytes": lambda device: {
+        "memory_bandwidth": FREE * device.memory_bandwidth,
+        "levels": {
+            name: replace(level, bandwidth=level.bandwidth and FREE * level.bandwidth)
+            for name, level in device.levels.items()
+        },
+    },
+    "calls": lambda device: {"call_overhead": 0.0},
+    "links": lambda device: {"links": {name: FREE * rate for name, rate in device.links.items()}},
+}
+
+
+def set_free(device, *prices) -> Device:
+    """The device with prices set to zero: a thought experiment, whose next limit any calculator then finds.
+
+    device: an id or a Device. prices: of "arithmetic" (all peaks), "bytes" (main memory and the levels above it),
+    "calls" (the overhead of a call) and "links" (bytes to other devices; their latency is no part of a device). A free
+    rate is 1e15 times as high, so that what it limits takes no time that shows. Capacities, power and price per hour
+    stay as they are. ValueError for any other name.
+    """
+    device, changed = resolve(device), {}
+    for price in prices:
+        changed |= _PRICES[units.choice(price, "price", _PRICES)](device)
+    return replace(device, **changed)
 
 
 # ---------------------------------------------------------------- the machine at hand

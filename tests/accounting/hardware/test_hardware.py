@@ -689,6 +689,36 @@ def test_a_replaced_value_has_no_source():
         hardware.load("h100-sxm").source("call_overhead")
 
 
+def test_what_is_free_takes_no_time_and_nothing_else_changes():
+    """A product and a step against the two times of the roofline, each typed here."""
+    work = roofline.Op("work", flops=989 * 10**9, bytes=6_700_000, dtype="bf16")  # 1 ms and 2 µs
+    h100 = replace(hardware.load("h100-sxm"), call_overhead=5e-6)
+    times = {
+        (): 1e-3,
+        ("arithmetic",): 5e-6,  # the call, which runs ahead of 2 µs of bytes
+        ("arithmetic", "calls"): 2e-6,
+        ("bytes",): 1e-3,
+        ("calls",): 1e-3,
+        ("links",): 1e-3,
+    }
+    for prices, seconds in times.items():
+        found = roofline.predict_seconds(work, device=hardware.set_free(h100, *prices))
+        assert found == pytest.approx(seconds), prices
+    assert hardware.set_free("h100-sxm") == hardware.load("h100-sxm")
+    free = hardware.set_free("h100-sxm", "bytes")
+    kept = ("memory_capacity", "peaks", "links", "power", "price_per_hour")
+    assert all(getattr(free, name) == getattr(h100, name) for name in kept)
+    assert free.level("l2").capacity == h100.level("l2").capacity
+    assert free.bandwidth("l2") > 1e25
+    assert free.level("registers").bandwidth is None
+    assert hardware.set_free("h100-sxm", "links").link("nvlink") > 1e25
+
+
+def test_a_price_that_there_is_not():
+    with pytest.raises(ValueError, match="arithmetic, bytes, calls, links"):
+        hardware.set_free("h100-sxm", "flops")
+
+
 def test_a_device_is_a_value():
     device = hardware.load("a100-40-sxm")
     assert device == replace(device)
