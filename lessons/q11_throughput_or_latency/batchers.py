@@ -2,33 +2,45 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 
 class Greedy:
     """The batch is formed when the model is free: whatever waits then, up to `most`.
 
-    window: seconds to wait for company first. model: list of inputs -> list of outputs, called in a thread.
+    window: seconds that the first request of a batch waits for company, from when it comes; a full batch waits no
+    longer. model: list of inputs -> list of outputs, called in a thread.
     """
 
     def __init__(self, model: Callable[[list], Sequence], most: int = 32, window: float = 0.0):
         self.model, self.most, self.window, self.sizes = model, most, window, []
         self.waiting: asyncio.Queue = asyncio.Queue()
+        self.full = asyncio.Event()
         self.worker = asyncio.ensure_future(self._work())
 
     async def infer(self, x):
-        answer = asyncio.get_running_loop().create_future()
-        self.waiting.put_nowait((x, answer))
+        loop = asyncio.get_running_loop()
+        answer = loop.create_future()
+        self.waiting.put_nowait((x, answer, loop.time()))
+        if self.waiting.qsize() >= self.most - 1:  # beside the one that the worker holds
+            self.full.set()
         return await answer
 
     async def _work(self):
         while True:
             batch = [await self.waiting.get()]
-            if self.window:
-                await asyncio.sleep(self.window)
+            await self._company(batch[0][2] + self.window - asyncio.get_running_loop().time())
             while len(batch) < self.most and not self.waiting.empty():
                 batch.append(self.waiting.get_nowait())
             self.sizes.append(len(batch))
-            await answer(self.model, batch)
+            await answer(self.model, [(x, waiter) for x, waiter, _ in batch])
+
+    async def _company(self, seconds: float):
+        """Wait until the window is over or the batch is full."""
+        if seconds > 0 and self.waiting.qsize() < self.most - 1:
+            self.full.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.full.wait(), seconds)
 
     def close(self):
         self.worker.cancel()

@@ -125,18 +125,28 @@ def _steps_dealt(lengths, slots):
     return _steps(lengths, slots) | {"continuous": max(sum(lengths[i::slots]) for i in range(slots))}
 
 
+def _steps_last_of_rest(lengths, slots):
+    whole = len(lengths) // slots * slots
+    rest = lengths[-1] if len(lengths) > whole else 0
+    return _steps(lengths, slots) | {"static": _static(lengths[:whole], slots) + rest}
+
+
 def _steps_exchanged(lengths, slots):
     right = _steps(lengths, slots)
     return {"static": right["continuous"], "continuous": right["static"]}
 
 
 def _draw_steps(rng):
-    """Unequal lengths in no order, three to six full groups of them, two with the same longest, and one not full."""
-    slots = rng.randrange(2, 5)
-    lengths = [rng.choice([rng.randrange(1, 6), rng.randrange(20, 90)]) for _ in range(rng.randrange(3, 7) * slots + 1)]
+    """Unequal lengths in no order, three to six full groups of them, two with the same longest, and a last one that is
+    not full: a single answer, or three or more, of which the longest is neither the first nor the last."""
+    slots = rng.randrange(4, 7)
+    answers = rng.randrange(3, 7) * slots
+    lengths = [rng.choice([rng.randrange(1, 6), rng.randrange(20, 90)]) for _ in range(answers)]
     lengths[0] = lengths[slots] = rng.randrange(90, 99)
-    lengths[-1] = rng.randrange(30, 60)
-    return lengths, slots
+    rest = [rng.randrange(30, 60)]
+    if rng.random() < 0.5:
+        rest = [rng.randrange(1, 30), *rest, *(rng.randrange(1, 30) for _ in range(rng.randrange(1, slots - 2)))]
+    return lengths + rest, slots
 
 
 # ---- q11.finish-times ----------------------------------------------------------------------------
@@ -186,6 +196,19 @@ def _finish_full(arrivals, step, each, most):
     return finishes
 
 
+def _finish_idle_all(arrivals, step, each, most):
+    """Where the model was idle, all that come at that moment are taken, however many."""
+    finishes, free, first = [], 0, 0
+    while first < len(arrivals):
+        start = max(free, arrivals[first])
+        size = sum(came <= start for came in arrivals[first:])
+        size = size if arrivals[first] > free else min(size, most)
+        free = start + step + each * size
+        finishes += [free] * size
+        first += size
+    return finishes
+
+
 def _finish_padded(arrivals, step, each, most):
     """Every batch takes as long as a full one."""
     return _batches(arrivals, step + each * most, 0, most)
@@ -193,7 +216,7 @@ def _finish_padded(arrivals, step, each, most):
 
 def _draw_finish(rng):
     """A lone request, a rush of more than a batch in which one comes at the very moment when a batch starts, and a few
-    that come when the model has long been free, the first two of the last together. Of a long rush two that come
+    that come when the model has long been free, of the last more than a batch together. Of a long rush two that come
     together are in different batches. All times in quarters of a millisecond."""
     most, step, each = rng.randrange(2, 5), rng.randrange(20, 40), rng.randrange(1, 5)
     start = rng.randrange(1, 9)
@@ -204,7 +227,7 @@ def _draw_finish(rng):
     later = done + 6 * (step + each * most)
     tail = [later, later + 1, later + rng.randrange(2, step), later + step + each]
     last = later + 10 * (step + each * most)
-    arrivals = [start, *rush, done, *tail, last, last, last + 1, last + 2]
+    arrivals = [start, *rush, done, *tail, *[last] * (most + 1), last + 1, last + 2]
     return [came / 4 for came in arrivals], step / 4, each / 4, most
 
 
@@ -414,6 +437,7 @@ CHECKS = [
             ([90, 2, 3, 40, 4, 5, 6, 50, 1, 35], 3),
             ([7], 3),
             ([9, 7, 1, 9, 8, 7, 5], 3),
+            ([6, 2, 8, 3, 1, 9, 4], 4),
             ([3, 30, 4, 4, 25, 6, 8, 8, 2, 40, 1, 1, 19], 2),
             ([4, 9, 2, 2, 7, 7, 1, 8, 30, 5, 5, 3, 6, 6, 2, 9, 4, 1, 8, 3, 2, 5, 7, 20], 2),  # twelve groups
         ],
@@ -426,6 +450,7 @@ CHECKS = [
             "sorted": _steps_sorted,
             "evenly shared": _steps_shared,
             "dealt in turn": _steps_dealt,
+            "last of the rest": _steps_last_of_rest,
             "exchanged": _steps_exchanged,
         },
     ),
@@ -439,6 +464,7 @@ CHECKS = [
             ([0, 2, 2, 4, 11, 12, 40, 90], 10, 1, 8),
             ([0.25, 0.5, 0.75, 8.5, 8.5, 20.75], 2.5, 0.25, 2),
             ([3, 4, 5, 6, 6, 8, 9, 36, 300, 300, 301, 310], 30, 3, 3),
+            ([0, 50, 50, 50, 50, 50], 10, 1, 3),
         ],
         generate=_draw_finish,
         reference=_finish_times,
@@ -447,6 +473,7 @@ CHECKS = [
             "waits for a full batch": _finish_full,
             "never busy": lambda arrivals, step, each, most: _batches(arrivals, step, each, most, busy=False),
             "no limit": lambda arrivals, step, each, most: _batches(arrivals, step, each, most, limit=False),
+            "no limit when idle": _finish_idle_all,
             "one at a time": lambda arrivals, step, each, most: _batches(arrivals, step, each, 1),
             "late at the start": lambda arrivals, step, each, most: _batches(arrivals, step, each, most, late=True),
             "always full price": _finish_padded,

@@ -19,16 +19,18 @@ def s003_38() -> Verdict:
         before, after = _step(small), _step(large)
         return after.seconds / before.seconds, after.tokens_per_second / before.tokens_per_second
 
-    low, high = grown(1, 8), grown(256, 512)
+    knee = round(_step(1).weight_bytes / _step(1).kv_bytes)
+    low, high = grown(1, 8), grown(knee, 2 * knee)
     times = serving.arrivals(0.8, 4000)
     alone, together = (
         serving.percentile(serving.generate(times, 256, lambda batch: _step(batch).seconds, slots)[1], 50)
         for slots in (1, 64)
     )
     nowhere = low[0] < 1.1 and low[1] > 5 and together < alone
-    beyond = high[0] > 1.5 and high[1] < 1.1
+    beyond = high[0] > high[1] > 1  # more for all, and each pays more than that for it
     ruling = {(True, True): "holds-if", (True, False): "fails"}.get((nowhere, beyond), "holds")
-    return Verdict(ruling, low=low, high=high, alone=alone, together=together, free=low[0] - 1, gain=low[1])
+    numbers = {"low": low, "high": high, "free": low[0] - 1, "gain": low[1], "knee": knee, "beyond": 2 * knee}
+    return Verdict(ruling, alone=alone, together=together, **numbers)
 
 
 def s004_085() -> Verdict:

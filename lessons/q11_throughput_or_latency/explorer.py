@@ -11,7 +11,7 @@ from course_lib.words import words
 say = words(__file__)
 MODELS = ("llama3.2-1b", "llama3-8b", "llama2-13b", "qwen3-30b-a3b")
 DEVICES = ("rtx-4090", "a100-80-sxm", "h100-sxm", "h200-sxm", "b200-sxm")
-BATCHES = (1, 4, 16, 32, 64, 128, 256, 512, 1024)  # through which the curve is drawn
+BATCHES = (1, 5, 12, 28, 64, 128, 512, 1024)  # through which the curve is drawn, beside its corner
 
 
 def pareto(model="llama3-8b", device="h100-sxm", context=1024, batch=1):
@@ -47,10 +47,18 @@ def knee(model: str, device: str, context: int) -> float:
     return one.weight_bytes / one.kv_bytes
 
 
+@cache
+def drawn(model: str, device: str) -> list[int]:
+    """The batches through which the curve is drawn: its corner, where a step computes as long as it reads the weights
+    of one sequence, is among them."""
+    corner = inference.products_stop_gaining(device) * step(model, device, 128, 1).weight_bytes
+    return sorted({*BATCHES, round(corner / (2 * int(models.load(model).parameters(active=True))))})
+
+
 def pareto_view(model: str, device: str, context: int, batch: int) -> View:
     """The picture and the numbers of one state."""
     here, one = step(model, device, context, batch), step(model, device, context, 1)
-    curve = [step(model, device, context, size) for size in BATCHES]
+    curve = [step(model, device, context, size) for size in drawn(model, device)]
     times, rates = [at.seconds for at in curve], [at.tokens_per_second for at in curve]
     gain, wait = here.tokens_per_second / one.tokens_per_second, here.seconds / one.seconds
     numbers = {"batch": batch, "gain": gain, "wait": wait, "ms": 1e3 * here.seconds, "rate": here.tokens_per_second}

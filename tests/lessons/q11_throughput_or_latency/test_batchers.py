@@ -72,6 +72,28 @@ def test_greedy_forms_its_batch_while_the_model_is_busy():
     assert batchers.beside(run()) == [1, 5]
 
 
+def test_a_window_counts_from_when_the_first_came_and_ends_with_a_full_batch():
+    def model(inputs):
+        time.sleep(0.3)
+        return inputs
+
+    async def run(most, numbers):
+        batcher = batchers.Greedy(model, most=most, window=0.2)
+        begun = time.perf_counter()
+        first = [asyncio.ensure_future(batcher.infer(number)) for number in range(numbers)]
+        await asyncio.sleep(0.25)
+        await asyncio.gather(*first, batcher.infer(9))
+        batcher.close()
+        return time.perf_counter() - begun, batcher.sizes
+
+    took, sizes = batchers.beside(run(8, 2))  # starts at 0.2; the third came at 0.25 and goes at 0.5, at once
+    assert sizes == [2, 1]
+    assert 0.8 <= took < 0.95
+    took, sizes = batchers.beside(run(2, 2))  # full at 0; the third waits until 0.45
+    assert sizes == [2, 1]
+    assert 0.75 <= took < 0.9
+
+
 def test_the_prediction_serves_what_comes_until_one_at_a_time_is_full():
     device = hardware.load("epyc-9654")
     served = {policy: batching_server.predicted(device, 3.0, policy, 0.3) for policy in batching_server.POLICIES}

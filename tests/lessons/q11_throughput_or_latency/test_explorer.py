@@ -1,5 +1,8 @@
 """The Pareto explorer: its readings against the calculator and the task of the lesson, its work, its static form."""
 
+from bisect import bisect_right
+from math import hypot, log10
+
 import pytest
 
 from course_lib.accounting import inference
@@ -24,6 +27,22 @@ def test_at_the_knee_a_step_takes_twice_as_long_as_reading_the_weights():
     knee = round(module.knee("llama3-8b", "h100-sxm", 1024))
     step = module.step("llama3-8b", "h100-sxm", 1024, knee)
     assert step.kv_bytes == pytest.approx(step.weight_bytes, rel=0.01)
+
+
+@pytest.mark.parametrize("device", ["h100-sxm", "h200-sxm", "rtx-4090"])
+@pytest.mark.parametrize("context", [128, 1024, 8192])
+def test_every_batch_lies_on_the_drawn_curve(device, context):
+    def place(batch):
+        step = module.step("llama3-8b", device, context, batch)
+        return log10(step.seconds), log10(step.tokens_per_second)
+
+    drawn = module.drawn("llama3-8b", device)
+    for batch in range(1, 1024, 5):
+        after = bisect_right(drawn, batch)
+        (x0, y0), (x1, y1) = map(place, drawn[after - 1 : after + 1])
+        x, y = place(batch)
+        off = abs((x1 - x0) * (y0 - y) - (x0 - x) * (y1 - y0)) / hypot(x1 - x0, y1 - y0)
+        assert off < 0.015, batch  # of a power of ten: three pixels
 
 
 def test_a_batch_that_does_not_fit_is_said():
