@@ -8,7 +8,10 @@ from course_lib.accounting.hardware import hierarchy
 
 @dataclass(frozen=True)
 class Chip:
-    """A published chip, as its authors report it: operations a second (2 per multiply-add), W, bits of an operand."""
+    """A published chip, as its authors report it: operations a second (2 per multiply-add), W, bits of an operand.
+
+    The photonic one counts 16 bits, where blocks of numbers share one exponent.
+    """
 
     rate: float
     power: float
@@ -20,13 +23,13 @@ CHIPS = {
     "photonic": Chip(
         65.5e12,
         78 + 1.6,  # electrical and optical
-        "16, in blocks with one exponent",
+        "16",
         "'Universal photonic artificial intelligence acceleration', Nature 2025, 10.1038/s41586-025-08854-x, and the maker's article 'A new kind of computer'",
     ),
-    "in-memory, 8 bits": Chip(
+    "in-memory, precise": Chip(
         16.1e12, 16.1 / 2.48, "8", "Nature Electronics 2023, 10.1038/s41928-023-01010-1, abstract: four-phase reading"
     ),
-    "in-memory, 8 bits, quick": Chip(
+    "in-memory, quick": Chip(
         63.1e12, 63.1 / 9.76, "8", "Nature Electronics 2023, 10.1038/s41928-023-01010-1, abstract: one-phase reading"
     ),
 }

@@ -38,12 +38,14 @@ def s001_26() -> Verdict:
     width = {side: chips.per_product(side, CONVERSION, 0) for side in (16, 256, 1024)}
     reads = {"gpu": gpu["int8"] + chips.READ, "optics": width[256] + chips.READ}
     chip = 2 * chips.picojoules("photonic")
+    rate = {"chip": chips.CHIPS["photonic"].rate / 1e12, "gpu": hardware.load(H100).peak("bf16") / 1e12}
     cheap = [
         *(each < gpu["int8"] / 2 for each in width.values()),
         reads["optics"] < reads["gpu"] / 2,
         chip < gpu["bf16"] / 2,
+        rate["chip"] > rate["gpu"],
     ]
-    return Verdict(_ruling(cheap), gpu=gpu, width=width, reads=reads, read=chips.READ, chip=chip)
+    return Verdict(_ruling(cheap), gpu=gpu, width=width, reads=reads, read=chips.READ, chip=chip, rate=rate)
 
 
 def s003_69() -> Verdict:

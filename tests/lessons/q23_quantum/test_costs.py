@@ -90,7 +90,7 @@ def test_a_gradient_by_hand():
 
 def test_a_chip_by_hand():
     assert chips.picojoules("photonic") == pytest.approx(79.6 / 65.5)
-    assert chips.picojoules("in-memory, 8 bits, quick") == pytest.approx(1 / 9.76)
+    assert chips.picojoules("in-memory, quick") == pytest.approx(1 / 9.76)
     assert chips.gpu_picojoules("h100-sxm", "bf16") == pytest.approx(700 / 989)
     assert pytest.approx(31.36) == chips.READ  # 8 · 3.92 pJ
     assert chips.per_product(256, 10, 1e-3) == pytest.approx(2 * 10 / 256 + 1e-3)
