@@ -1,6 +1,8 @@
 """Energy of an operation: of published analog chips with their converters, of a GPU at its limit, of a read weight."""
 
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 from course_lib.accounting import hardware
 from course_lib.accounting.hardware import hierarchy
@@ -8,31 +10,22 @@ from course_lib.accounting.hardware import hierarchy
 
 @dataclass(frozen=True)
 class Chip:
-    """A published chip, as its authors report it: operations a second (2 per multiply-add), W, bits of an operand.
-
-    The photonic one counts 16 bits, where blocks of numbers share one exponent.
-    """
+    """A published chip: operations a second (2 for each multiply-add), W, bits of an operand; see `chips.toml`."""
 
     rate: float
     power: float
-    bits: str
-    source: str
+    bits: int
 
 
-CHIPS = {
-    "photonic": Chip(
-        65.5e12,
-        78 + 1.6,  # electrical and optical
-        "16",
-        "'Universal photonic artificial intelligence acceleration', Nature 2025, 10.1038/s41586-025-08854-x, and the maker's article 'A new kind of computer'",
-    ),
-    "in-memory, precise": Chip(
-        16.1e12, 16.1 / 2.48, "8", "Nature Electronics 2023, 10.1038/s41928-023-01010-1, abstract: four-phase reading"
-    ),
-    "in-memory, quick": Chip(
-        63.1e12, 63.1 / 9.76, "8", "Nature Electronics 2023, 10.1038/s41928-023-01010-1, abstract: one-phase reading"
-    ),
-}
+def _published() -> dict[str, Chip]:
+    tables = tomllib.loads(Path(__file__).with_name("chips.toml").read_text(encoding="utf-8"))
+    return {
+        name: Chip(chip["rate"], chip["power"] if "power" in chip else chip["rate"] / chip["per_watt"], chip["bits"])
+        for name, chip in tables.items()
+    }
+
+
+CHIPS = _published()
 CELLS = 64 * 256 * 256
 """Weights that the in-memory chip holds: 64 cores (its abstract) of 256 × 256 cells (reports on it)."""
 
