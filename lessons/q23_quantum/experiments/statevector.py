@@ -26,7 +26,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         Case(
             say("case", way, n=n),
             say("calls", way),
-            observe=partial(_observe, way=way, n=n, least=0.05 if quick else 0.6),
+            observe=partial(_observe, way=way, n=n, least=0.05 if quick else 0.3),
             expect=partial(_expected, way=way, n=n),
             facts={"way": say("ways", way), "qubits": n, "state": costs.state_bytes(n)},
         )
@@ -103,6 +103,7 @@ EXPERIMENT = Experiment(
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
+    recording_seconds=60.0,
     on_gpu=say("on-gpu"),
     method=say.all("method", block=BLOCK, **PASSES),
 )
