@@ -42,7 +42,8 @@ def shots_for_read_out(numbers: int, error: float, kind: str = "uniform") -> flo
 
 def grover_calls(qubits: int, marked: int = 1) -> int:
     """Calls of Grover's search through 2ⁿ items: π/4 · √(2ⁿ/marked), rounded down."""
-    return floor(pi / 4 * sqrt(2**qubits / marked))
+    root = sqrt(2**qubits / marked)
+    return floor(root * pi / 4)
 
 
 def grover_success(qubits: int, calls: int, marked: int = 1) -> float:
