@@ -50,6 +50,7 @@ def saves_energy() -> Verdict:
         card=card,
         first=edge.readers_to_beat(phone),
         half=edge.readers_to_beat(edge.joules(watts=4)),
+        narrow=edge.readers_to_beat(phone, weights="int4", cache="int8"),
     )
 
 

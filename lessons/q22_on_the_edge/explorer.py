@@ -25,7 +25,7 @@ def edge_device(model="llama3-8b", weights="int4", device="apple-a17-pro-npu", w
         "model": Choice(say("controls", "model"), MODELS),
         "weights": Choice(say("controls", "weights"), {name: say("bits", name) for name in BITS}),
         "device": Choice(say("controls", "device"), {name: say("devices", name) for name in DEVICES}),
-        "watts": Number(say("controls", "watts"), 8.0, 0.5, 40, "W"),
+        "watts": Number(say("controls", "watts"), 8.0, 1, 40, "W"),
         "minutes": Number(say("controls", "minutes"), 10.0, 0.5, 120),
     }
     state = {"model": model, "weights": weights, "device": device, "watts": watts, "minutes": minutes}
