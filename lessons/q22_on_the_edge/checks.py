@@ -25,12 +25,14 @@ def _rise(seconds, watts, resistance, capacity):
 
 
 def _weight_bytes(params, bits, group, extra_bits):
-    return (params * bits + params / group * extra_bits) / 8
+    return (params * bits + ceil(params / group) * extra_bits) / 8
 
 
 def _draw_weights(rng):
+    """Two draws of three have a last group that is not full: of one weight, or half full."""
     group = rng.choice([16, 32, 64, 128, 256])
-    return group * rng.randrange(2, 4000) * 8, rng.choice([2, 3, 4, 5, 6, 8]), group, rng.choice([8, 16, 20, 32])
+    params = group * rng.randrange(1, 40) + rng.choice([0, 1, group // 2])
+    return params, rng.choice([2, 3, 4, 5, 6, 8]), group, rng.choice([8, 16, 20, 32])
 
 
 # ---- q22.peak-sram -------------------------------------------------------------------------------
@@ -62,18 +64,25 @@ SRAM_WRONG = {
     ),
     "never in place": _sram_of(_always_room),
     "grows in place": _sram_of(_grows_free),
+    "always in place": _sram_of(
+        lambda read, written, kept, in_place: read + (0 if written <= read else written) + kept
+    ),
 }
 
 
 def _draw_layers(rng):
-    """Four to six layers, of which each slip finds its own worst: drawn until all answers differ."""
+    """Three to six layers, drawn until the slips differ from the right answer: in half of the draws the worst layer
+    grows and may not overwrite for that reason, in the others it shrinks and may not because it is not allowed to.
+    """
+    spared = rng.choice(["grows in place", "always in place"])
     while True:
         layers = []
         for _ in range(rng.randrange(3, 7)):
-            read, written = rng.randrange(1, 64) * 1024, rng.randrange(1, 64) * 1024
+            read = rng.randrange(1, 64) * 1024
+            written = read if rng.random() < 0.3 else rng.randrange(1, 64) * 1024
             layers.append([read, written, rng.choice([0, 0, rng.randrange(1, 40) * 1024]), rng.random() < 0.5])
-        answers = [_sram(layers), *(slip(layers) for slip in SRAM_WRONG.values())]
-        if len(set(answers)) == len(answers):
+        right = _sram(layers)
+        if all(slip(layers) != right for name, slip in SRAM_WRONG.items() if name != spared):
             return (layers,)
 
 
@@ -147,7 +156,7 @@ def _draw_written(rng, group):
     limits = {
         ON_THE_WAY: [seconds / 4, seconds / 2, seconds * 0.75, seconds / 8],
         HOT: [0],
-        NEVER: [None, seconds, seconds * 2, seconds * 1.5, seconds * 8],
+        NEVER: [None] * 4 + [seconds] + [seconds * times for times in (1.25, 1.5, 2, 3, 4, 8)],
     }
     return seconds, watts, rng.randrange(1, 7) / 2, rng.choice(limits[group]), rng.randrange(3, 60) / 32
 
@@ -195,10 +204,10 @@ def _draw_readers(rng, group):
     """MiB and powers of two, so that whole numbers of readers are met exactly: in half of the draws with an answer."""
     cache = rng.randrange(4, 300)
     if group == NONE:
-        room, weights = rng.choice([0, -1, -rng.randrange(2, cache)]), rng.randrange(500, 20_000)
+        room, weights = rng.choice([0, 0, -1, -rng.randrange(2, cache)]), rng.randrange(500, 20_000)
     else:
-        room, readers = 2 * rng.randrange(4, 200), rng.choice([1, *range(2, 40)])
-        weights = readers * room - rng.choice([0, room // 2])
+        room, readers = 4 * rng.randrange(2, 100), rng.choice([1, 1, *range(2, 40)])
+        weights = readers * room - rng.choice([0, 3 * room // 4])
     return _in_mib(cache, room, weights, rng.choice([128, 256, 512, 1024]), 2 ** rng.randrange(38, 43))
 
 
@@ -299,16 +308,29 @@ CHECKS = [
         id="q22.weight-bytes",
         points=1,
         signature="weight_bytes(params, bits, group, extra_bits)",
-        public=[(1024, 4, 32, 16), (8_000_000_000, 4, 128, 20), (1_048_576, 8, 64, 32), (4096, 3, 16, 8)],
+        public=[
+            (1024, 4, 32, 16),
+            (8_000_000_000, 4, 128, 20),
+            (100, 8, 64, 32),
+            (4096, 3, 16, 8),
+            (17, 3, 16, 20),
+            (31, 5, 16, 20),
+        ],
         generate=_draw_weights,
         reference=_weight_bytes,
         same=Close(rel=1e-6),
         wrong={
             "no scales": lambda params, bits, group, extra_bits: params * bits / 8,
             "a scale each": lambda params, bits, group, extra_bits: params * (bits + extra_bits) / 8,
-            "bits": lambda params, bits, group, extra_bits: params * bits + params // group * extra_bits,
-            "scales as bytes": lambda params, bits, group, extra_bits: params * bits / 8 + params // group * extra_bits,
+            "bits": lambda params, bits, group, extra_bits: params * bits + ceil(params / group) * extra_bits,
+            "scales as bytes": lambda params, bits, group, extra_bits: (
+                params * bits / 8 + ceil(params / group) * extra_bits
+            ),
             "one scale": lambda params, bits, group, extra_bits: (params * bits + extra_bits) / 8,
+            "full groups only": lambda params, bits, group, extra_bits: (
+                (params * bits + params // group * extra_bits) / 8
+            ),
+            "shares of a group": lambda params, bits, group, extra_bits: params * (bits + extra_bits / group) / 8,
         },
     ),
     Check(
@@ -321,6 +343,7 @@ CHECKS = [
             ([[40, 90, 0, True], [90, 90, 0, True], [30, 20, 10, False]],),
             ([[80, 80, 30, True], [70, 20, 0, False], [10, 60, 10, False]],),
             ([[7, 5, 0, False]],),
+            ([[10, 20, 0, False], [20, 20, 15, True], [20, 30, 0, False]],),
             ([[50, 20, 45, True], [60, 20, 0, False]],),
             ([[40, 41, 0, True], [50, 20, 0, False]],),
         ],
