@@ -1,6 +1,22 @@
-"""A file that is read from beginning to end again and again, in memory that does not hold all of it. Simulated."""
+"""A file that is read from beginning to end again and again, in memory that does not hold all of it: simulated; and the
+experiment on mapped files, or its recording.
+"""
 
 from collections import OrderedDict
+
+from course_lib import experiments
+from course_lib.experiments.running.errors import Unavailable
+
+PROJECT = "amd-epyc-2-cores"
+
+
+def mapped():
+    """The experiment `mapped_weights` here, or its recording where this system cannot be asked, with the reason."""
+    try:
+        return experiments.run("mapped_weights")
+    except Unavailable as reason:
+        print(reason)
+        return experiments.load("mapped_weights", PROJECT)
 
 
 def misses(pages: int, room: int, passes: int, policy: str = "lru") -> list[int]:
