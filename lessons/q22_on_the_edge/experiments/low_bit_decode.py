@@ -44,69 +44,45 @@ def _observe(bench, seconds: float, name: str, repeats: int) -> list[float]:
     """Time of the processor with fp32 weights, over that in the format; the two take turns, on one thread."""
     torch = bench.torch
     with timing.single_thread(torch):
-        x, matrix = torch.randn(1, SIDE), torch.randn(SIDE, SIDE)  # on the processor, wherever others run
-        narrow = _tried({"bf16": _bf16, "int8": _int8, "int4": _int4}[name](torch, x, matrix))
-        wide = _copies(matrix)
-
-        def fp32():
-            for weights in wide:
-                torch.nn.functional.linear(x, weights)
-
-        fp32(), narrow()
-        return [_seconds(fp32) / _seconds(narrow) for _ in range(repeats)]
+        matrix = torch.randn(SIDE, SIDE)  # on the processor, wherever others run
+        narrow, fp32 = tried(torch, name, matrix, COPIES), tried(torch, "fp32", matrix, COPIES)
+        return [seconds_of(fp32) / seconds_of(narrow) for _ in range(repeats)]
 
 
-def _copies(matrix) -> list:
-    """As many of it as do not fit into a cache."""
-    return [matrix.clone() for _ in range(COPIES)]
-
-
-def _bf16(torch, x, wide):
-    x, weights = x.bfloat16(), _copies(wide.bfloat16())
+def call(torch, name: str, matrix, copies: int):
+    """A function that multiplies one row by so many copies of a square matrix, in this format."""
+    row = torch.randn(1, len(matrix))
+    if name in ("fp32", "bf16"):
+        multiply, x = torch.nn.functional.linear, row if name == "fp32" else row.bfloat16()
+        stored, more = matrix.to(x.dtype), ()
+    elif name == "int8":
+        multiply, x, scale = torch._weight_int8pack_mm, row.bfloat16(), matrix.abs().amax(1) / 127
+        stored, more = (matrix / scale[:, None]).round().char(), (scale.bfloat16(),)
+    else:  # sixteen levels; what the numbers are does not change the time
+        multiply, x = torch._weight_int4pack_mm_for_cpu, row.bfloat16()
+        stored = torch._convert_weight_to_int4pack_for_cpu((matrix * 4 + 8).clamp(0, 15).int(), 1)
+        more = (GROUP, torch.ones(len(matrix) // GROUP, len(matrix), 2, dtype=torch.bfloat16))
+    weights = [stored.clone() for _ in range(copies)]
 
     def run():
-        for matrix in weights:
-            torch.nn.functional.linear(x, matrix)
+        for one in weights:
+            multiply(x, one, *more)
 
     return run
 
 
-def _int8(torch, x, wide):
-    x, scale = x.bfloat16(), wide.abs().amax(1) / 127
-    weights, scale = _copies((wide / scale[:, None]).round().char()), scale.bfloat16()
-
-    def run():
-        for matrix in weights:
-            torch._weight_int8pack_mm(x, matrix, scale)
-
-    return run
-
-
-def _int4(torch, x, wide):
-    """Groups of 32, sixteen levels; what the numbers are does not change the time."""
-    pack = getattr(torch, "_convert_weight_to_int4pack_for_cpu", None)
-    if pack is None:
-        raise Unavailable(say("no-kernel", problem="_convert_weight_to_int4pack_for_cpu"))
-    x, weights = x.bfloat16(), _copies(pack((wide * 4 + 8).clamp(0, 15).int(), 1))
-    scales = torch.ones(SIDE // GROUP, SIDE, 2, dtype=torch.bfloat16)
-
-    def run():
-        for matrix in weights:
-            torch._weight_int4pack_mm_for_cpu(x, matrix, GROUP, scales)
-
-    return run
-
-
-def _tried(call):
-    """Unavailable, with torch's reason, where this machine has no such kernel."""
+def tried(torch, name: str, matrix, copies: int):
+    """`call`, run once; Unavailable, with torch's reason, where this machine has no such kernel."""
     try:
-        call()
+        made = call(torch, name, matrix, copies)
+        made()
     except (AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError) as problem:
         raise Unavailable(say("no-kernel", problem=in_one_line(problem))) from None
-    return call
+    return made
 
 
-def _seconds(call) -> float:
+def seconds_of(call) -> float:
+    """Of this thread on the processor."""
     before = time.thread_time()
     call()
     return time.thread_time() - before

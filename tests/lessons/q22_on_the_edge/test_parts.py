@@ -4,7 +4,6 @@ experiments count against real tensors and a file whose pages are known.
 
 import math
 import mmap
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -168,33 +167,25 @@ def test_bits_are_those_of_the_tensors():
     assert low_bit_decode._expected(None, 16) == 2
 
 
-def test_each_format_computes_the_product(monkeypatch):
+@pytest.mark.parametrize("name", ["fp32", "bf16", "int8", "int4"])
+def test_each_format_computes_the_product(name, monkeypatch):
     """The call that is timed, on one matrix, against the product in fp32; in 4 bits of the levels that it has."""
-    monkeypatch.setattr(low_bit_decode, "SIDE", 256)
-    monkeypatch.setattr(low_bit_decode, "COPIES", 1)
     seen = []
-    torch.manual_seed(0)
-    x, matrix = torch.randn(1, 256), torch.randn(256, 256)
-    spy = SimpleNamespace(
-        int=torch.int,
-        bfloat16=torch.bfloat16,
-        ones=torch.ones,
-        _convert_weight_to_int4pack_for_cpu=torch._convert_weight_to_int4pack_for_cpu,
-        _weight_int8pack_mm=lambda *given: seen.append(torch._weight_int8pack_mm(*given)),
-        _weight_int4pack_mm_for_cpu=lambda *given: seen.append(torch._weight_int4pack_mm_for_cpu(*given)),
-        nn=SimpleNamespace(
-            functional=SimpleNamespace(linear=lambda *given: seen.append(torch.nn.functional.linear(*given)))
-        ),
-    )
-    levels = (matrix * 4 + 8).clamp(0, 15).int() - 8 + 1.0  # (q - 8)·scale + zero, both 1
-    for build, right in (
-        (low_bit_decode._bf16, matrix),
-        (low_bit_decode._int8, matrix),
-        (low_bit_decode._int4, levels),
+    for module, kernel in (
+        (torch.nn.functional, "linear"),
+        (torch, "_weight_int8pack_mm"),
+        (torch, "_weight_int4pack_mm_for_cpu"),
     ):
-        build(spy, x, matrix)()
-        wanted = x @ right.T
-        assert (seen[-1].float() - wanted).norm() / wanted.norm() < 0.02, build.__name__
+        true = getattr(module, kernel)
+        monkeypatch.setattr(module, kernel, lambda *given, true=true: seen.append((given[0], true(*given))))
+    torch.manual_seed(0)
+    matrix = torch.randn(256, 256)
+    low_bit_decode.call(torch, name, matrix, 2)()
+    assert len(seen) == 2
+    levels = (matrix * 4 + 8).clamp(0, 15).int() - 8 + 1.0  # (q - 8)·scale + zero, both 1
+    row, found = seen[-1]
+    wanted = row.float() @ (levels if name == "int4" else matrix).T
+    assert (found.float() - wanted).norm() / wanted.norm() < 0.02
 
 
 def test_what_the_program_asks_of_a_mapped_file():
