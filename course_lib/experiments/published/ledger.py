@@ -21,7 +21,7 @@ say = words(__file__)
 _HERE = Path(__file__).parent
 # units of published values, in SI base units; a bound on a time or on bytes is the least there is, on a rate the most
 _TIMES = {"s": 1, "hours": 3600, "days": 86400, "GPU hours": 3600}
-_BYTES = {"B": 1, "MB": 1e6, "GB": 1e9, "MiB": 2**20, "GiB": 2**30}
+_BYTES = {"B": 1, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _OTHERS = {"%": 0.01, "GB/s": 1e9, "TFLOP/s": 1e12, "GMAC": 1e9, "M parameters": 1e6, "MWh": 3.6e9, "t CO2e": 1000}
 _SCALES = _TIMES | _BYTES | _OTHERS
 _ALLOWED = {"exact": 0.01, "estimate": 0.10}  # how far a prediction may lie off without a reason

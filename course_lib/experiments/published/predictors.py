@@ -160,6 +160,23 @@ def _weights(model, dtype, tables=None) -> int:
     return precision.nbytes(sum(map(int, parts.values())) - apart, dtype) + precision.nbytes(apart, tables or dtype)
 
 
+def packed_file(figure, model, tables) -> int:
+    """Bytes of a file: blocks in the figure's dtype, embedding and head each in that of `tables`."""
+    net = model_of(model)
+    return _weights(model, figure.dtype, tables) + precision.nbytes(net.vocab * net.d_model, tables)
+
+
+def fewer_bytes(figure, model, tables, context) -> float:
+    """How many times fewer bytes a token reads than in bf16: blocks in the figure's dtype, the head in `tables`."""
+    kept = int(memory.kv_cache(model_of(model), 1, context, dtype="bf16"))
+    return (_weights(model, "bf16") + kept) / (_weights(model, figure.dtype, tables) + kept)
+
+
+def peak_activations(figure, model) -> int:
+    """Bytes of activations at the worst operation of an image's pass."""
+    return int(operations.peak_activations(model_of(model), dtype=figure.dtype))
+
+
 def _step(figure, net, link=None, **how):
     rate = figure.hardware.link(link) if link else None
     return inference.decode_step(net, device=figure.hardware, weight_dtype=figure.dtype, link=rate, **how)

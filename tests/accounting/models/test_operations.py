@@ -1,5 +1,8 @@
-"""The operations of image models: against `flops.forward`, and against the tensors that a run moves."""
+"""The operations of image models: against `flops.forward`, and against the tensors that a run moves or keeps alive."""
 
+import weakref
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -8,6 +11,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from course_lib.accounting import flops, models
+from course_lib.accounting.layers.convolution import Convolution, Image, Residual
 from course_lib.accounting.models import operations
 from course_lib.experiments.nets import image_nets
 from course_lib.experiments.running.bench import Bench
@@ -74,3 +78,79 @@ def test_the_module_is_the_model(name, convolutions):
 def test_what_is_no_image_model_is_refused():
     with pytest.raises(ValueError, match="ConvNet"):
         operations.forward(models.load("gpt2"))
+
+
+class Living:
+    """Runs the layers of a ConvNet on arrays of bytes that Python frees by itself, and keeps count of those alive."""
+
+    def __init__(self, overwrites):
+        self.overwrites, self.alive, self.most = overwrites, 0, 0
+
+    def array(self, *sizes):
+        made = np.empty(sizes, np.int8)
+        self.alive += made.nbytes
+        self.most = max(self.most, self.alive)
+        weakref.finalize(made, self.freed, made.nbytes)
+        return made
+
+    def freed(self, nbytes):
+        self.alive -= nbytes
+
+    def row(self, layers, box, needed=False):
+        """What comes out; `box` hands its only array over, unless it is needed afterwards."""
+        for layer in layers:
+            given = box if needed else [box.pop()]
+            box, needed = [self.one(layer, given, needed)], False
+        return box[0]
+
+    def one(self, layer, box, needed):
+        if hasattr(layer, "layers"):
+            return self.row(layer.layers, box, needed)
+        if hasattr(layer, "main"):
+            out = self.row(layer.main, box, needed=True)
+            if layer.shortcut:
+                self.row(layer.shortcut, box if needed else [box.pop()], needed)
+            return out  # the sum is written over it
+        _, after = layer.steps(Image("", box[0].shape, False, True))
+        depthwise = getattr(layer, "groups", 0) == box[0].shape[0] == after.sizes[0]
+        if self.overwrites and depthwise and not needed:
+            return self.shrunk(box, after.sizes)
+        return self.array(*after.sizes)
+
+    def shrunk(self, box, sizes):
+        del box[:]
+        return self.array(*sizes)
+
+
+@pytest.mark.parametrize("overwrites", [True, False])
+@pytest.mark.parametrize(
+    ("name", "image"), [("mobilenet-v2", 224), ("mobilenet-v2", 96), ("resnet-18", 64), ("resnet-50", 224)]
+)
+def test_peak_activations_against_arrays_that_live_and_die(name, image, overwrites):
+    model, run = models.load(name), Living(overwrites)
+    run.row(model.layers, [run.array(3, image, image)])
+    assert int(operations.peak_activations(name, image, in_place=overwrites)) == run.most
+
+
+def test_peak_activations_of_blocks_within_blocks():
+    """What two sums need is kept once; what is needed is not overwritten."""
+    inner = Residual([Convolution(6, 3, padding=1, groups=6), Convolution(20, 1), Convolution(6, 1)])
+    layers = [
+        Convolution(6, 1),
+        Residual([inner, Convolution(4, 1), Convolution(6, 1)], [Convolution(6, 1)]),
+        Convolution(6, 3),
+    ]
+    for overwrites in (True, False):
+        run = Living(overwrites)
+        run.row(layers, [run.array(3, 10, 10)])
+        peak = operations.peak_activations(models.ConvNet("nested", layers, 10), in_place=overwrites)
+        assert int(peak) == run.most
+
+
+def test_peak_activations_by_hand():
+    """1372 KiB: 16 channels of 112 × 112 are widened to 96; a depthwise layer that overwrites needs less."""
+    assert int(operations.peak_activations("mobilenet-v2")) == (16 + 96) * 112 * 112 == 1372 * 1024
+    assert int(operations.peak_activations("mobilenet-v2", in_place=False)) == 96 * (112 * 112 + 56 * 56) == 1470 * 1024
+    assert int(operations.peak_activations("mobilenet-v2", dtype="fp32")) == 4 * 1372 * 1024
+    with pytest.raises(ValueError, match="ConvNet"):
+        operations.peak_activations("vit-b16")
