@@ -132,6 +132,8 @@ def _cut_rules(operations, slip):
                 files[name][0] = "new"
         elif operation[0] == "rename":
             moved = files[name] if slip == "copies" else files.pop(name)
+            if slip == "swaps" and operation[2] in files:
+                files[name] = files[operation[2]]
             files[operation[2]] = [moved[0], slip == "rename is safe" or moved[1]]
         elif slip != "never deleted":
             del files[name]
@@ -142,7 +144,7 @@ def _cut_rules(operations, slip):
 
 def _draw_cut(rng):
     """First the old file is forced, under its name or another. Then four saves or more in any order, each in a way that
-    people have tried; three of the ways are always among them.
+    people have tried; three of the ways are always among them, one of these twice, so that its second rename strikes a file.
     """
     new = f"new-{rng.randrange(10)}.pt"
     last = "last.pt"
@@ -155,7 +157,7 @@ def _draw_cut(rng):
     ]
     ways = [
         [["delete", last], *safe],
-        [["rename", last, "older.pt"], ["write", last], ["force", last]],
+        *[[["rename", last, "older.pt"], ["write", last], ["force", last]]] * 2,
         [["write", "log.txt"], ["write", new], ["rename", new, last], ["force", "log.txt"], ["force", last]],
         *rng.sample(others, rng.randrange(1, 3)),
     ]
@@ -418,6 +420,7 @@ CHECKS = [
                 ],
             ),
             ([["write", "last.pt"], ["force", "last.pt"], ["write", "last.pt"]],),
+            ([["write", "a.pt"], ["force", "a.pt"], ["rename", "last.pt", "a.pt"], ["rename", "a.pt", "last.pt"]],),
             ([["write", "new.pt"], ["force", "new.pt"], ["write", "new.pt"], ["rename", "new.pt", "last.pt"]],),
             (
                 [
@@ -441,6 +444,7 @@ CHECKS = [
             "forced is new": _cut_without("forced is new"),
             "copied": _cut_without("copies"),
             "never deleted": _cut_without("never deleted"),
+            "swapped": _cut_without("swaps"),
         },
     ),
     Check(

@@ -37,8 +37,10 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 
 def _expected(device: hardware.Device, way: str, nbytes: int) -> float | None:
-    """Seconds of a copy within memory, which reads and writes each byte; the drive's speed is not known."""
-    return 2 * nbytes / device.memory_bandwidth if way == WAYS[0] else None
+    """Seconds of a copy within memory, which reads and writes each byte; the drive's speed is not known, nor is the
+    memory of a GPU's host.
+    """
+    return 2 * nbytes / device.memory_bandwidth if way == WAYS[0] and device.kind == "cpu" else None
 
 
 def _observe(bench, seconds: float, way: str, nbytes: int, repeats: int) -> list[float]:

@@ -20,9 +20,11 @@ STEPS, AT, LARGE = 120, 65, 1e4  # steps, the bad one, the factor of its pixels
 LIMIT, RECENT = 20, 30  # times the median norm, norms that it is taken of
 LOOK = 10  # steps between two looks at the loss
 SGD_RATE = 0.1
+SOON = AT + 10  # the step before which the accuracy is looked at early
+EARLY = f"none, step {SOON}"
 FAULTS = {
-    "no fault": ("none", "SGD"),
-    "pixels × 10,000": ("none", "clip", "skip outliers", "roll back", "SGD"),
+    "no fault": (EARLY, "none", "SGD"),
+    "pixels × 10,000": (EARLY, "none", "clip", "skip outliers", "roll back", "SGD"),
     "one NaN pixel": ("none", "clip", "finite only", "skip outliers", "roll back"),
 }
 
@@ -48,7 +50,7 @@ def _observe(bench, seconds: float, fault: str, guard: str, seeds: int) -> list[
 
 
 def accuracy(torch, fault: str, guard: str, seed: int = 0) -> float:
-    """% of the test digits, after a run in which the batch of step `AT` is bad."""
+    """% of the test digits, after a run in which the batch of step `AT` is bad, or early in it."""
     F, draw = torch.nn.functional, torch.Generator().manual_seed(seed)
     images, classes = digits.tensors(torch)
     images = images.flatten(1)
@@ -59,7 +61,7 @@ def accuracy(torch, fault: str, guard: str, seed: int = 0) -> float:
     sgd = guard == "SGD"  # no guard, and no division by the gradients' size either
     optimizer = torch.optim.SGD(weights, SGD_RATE) if sgd else torch.optim.AdamW(weights, lr=loop.RATE, fused=True)
     norms, kept = [], None
-    for step in range(STEPS):
+    for step in range(SOON if guard == EARLY else STEPS):
         chosen = torch.randint(loop.TRAIN, (loop.BATCH,), generator=draw)
         batch = images[chosen]
         if step == AT:
@@ -130,5 +132,5 @@ EXPERIMENT = Experiment(
     table=rows_of_quantity,
     plot=plot,
     on_gpu=say("on-gpu"),
-    method=say.all("method", steps=STEPS, at=AT, limit=LIMIT, recent=RECENT, look=LOOK, rate=SGD_RATE),
+    method=say.all("method", steps=STEPS, at=AT, limit=LIMIT, recent=RECENT, look=LOOK, rate=SGD_RATE, soon=SOON),
 )
