@@ -73,6 +73,17 @@ def _kahan(start, update, times, fraction_bits):
     return total
 
 
+def _kahan_turned(start, update, times, fraction_bits):
+    """What was added too much is added to the next update once more."""
+    total, lost = start, 0.0
+    for _ in range(times):
+        wanted = _held(update + lost, fraction_bits)
+        after = _held(total + wanted, fraction_bits)
+        lost = _held(_held(after - total, fraction_bits) - wanted, fraction_bits)
+        total = after
+    return total
+
+
 def _kahan_plain(start, update, times, fraction_bits):
     for _ in range(times):
         start = _held(start + update, fraction_bits)
@@ -407,11 +418,14 @@ CHECKS = [
             (1.0, 0.00390625, 3, 7),  # ties, to the even number above and
             (1.0, 0.00390625, 5, 7),  # to the one below
             (3.25, 86.429, 3, 4),  # larger than the total: what it gains is no number of the format
+            (1.0, 1.1, 5, 4),  # the turned sign is not the same as no correction
+            (1.25, 8.3, 1, 4),  # nor the total less what was lost the same as the total
         ],
         generate=_draw_kahan,
         reference=_kahan,
         wrong={
             "plain": _kahan_plain,
+            "sign turned": _kahan_turned,
             "never rounded": lambda start, update, times, fraction_bits: start + times * update,
         },
     ),

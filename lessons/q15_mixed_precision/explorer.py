@@ -63,7 +63,7 @@ def window(dtype="fp16", exponent=0, typical=1e-7, spread=4.0):
 def view(dtype: str, exponent: int, typical: float, spread: float) -> View:
     """The picture and the numbers of one state."""
     found, limits = shares(dtype, typical, spread, exponent), precision.limits(dtype)
-    edges = {"first": limits.min_subnormal, "normal": limits.min_normal, "last": limits.max}
+    edges = {"first": limits.min_subnormal, "zero": limits.min_subnormal / 2, "last": limits.max}
     places = {name: max(LOW, min(HIGH, math.log2(edge))) for name, edge in edges.items()}
     sizes = NormalDist(math.log2(typical) + exponent, spread)
     bell = [sizes.mean + spread * step / 10 for step in range(-45, 46)]
@@ -77,6 +77,7 @@ def view(dtype: str, exponent: int, typical: float, spread: float) -> View:
         "over": 100 * found.over,
         "subnormal": 100 * found.subnormal,
         "first": math.log2(edges["first"]),
+        "half": math.log2(edges["zero"]),
         "last": math.log2(edges["last"]),
         "median": sizes.mean,
     }
@@ -89,12 +90,12 @@ def view(dtype: str, exponent: int, typical: float, spread: float) -> View:
             Line(across, [100 * sizes.pdf(x) for x in across]),
             *(
                 Line((places[name],) * 2, (0, 1.15 * top), dashed=True)
-                for name in ("first", "last")
+                for name in ("zero", "last")
                 if LOW < places[name] < HIGH
             ),
             *(
                 Label(places[name], 1.22 * top, say("edges", name))
-                for name in ("first", "last")
+                for name in ("zero", "last")
                 if LOW < places[name] < HIGH
             ),
         ),
