@@ -134,8 +134,15 @@ def run(stages: Mapping[str, float], *, pause: float = 0, overlapped: bool = Tru
         thread.start()
     for thread in threads:
         thread.join()
-    # the first batches find empty queues; when the last ones pass, stages before them have nothing left to do
-    found = [1e3 * (after - before) for before, after in pairwise(ends)]
+    return steady([1e3 * end for end in ends], count)
+
+
+def steady(ends: Sequence[float], count: int) -> list[float]:
+    """From one end to the next, while all of `count` stages work: the first third and the last ones are left out.
+
+    The first batches find empty queues; when the last ones pass, stages before them have nothing left to do.
+    """
+    found = [after - before for before, after in pairwise(ends)]
     return found[len(found) // 3 : len(found) - (count - 1)]
 
 

@@ -196,14 +196,14 @@ def test_words_keep_apart_and_inside_at_the_first_drawing(open_cells):
     for call, line in IMPORTS.items():
         cell = f".jp-CodeCell:has-text('{line}'):has-text('{call}()')"
         picture = opened.show(f"{cell} .course-explorer svg[role=img]")
-        picture.locator(".label, .note").first.wait_for()
+        picture.locator("text").first.wait_for()  # words of an axis: not every picture has labels
         opened.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
         assert picture.evaluate(CLASHES) == [], call
         ends = picture.evaluate(
             "svg => [...svg.querySelectorAll('.label, .note')].map(t => t.getBBox().x + t.getBBox().width)"
         )
         stacked = call in ("explorer.memory", "explorer.pipeline_stages")  # parts are named beside the last bar
-        assert max(ends) <= (640 if stacked else 623), f"a label of {call} leaves the box of the axes"
+        assert max(ends, default=0) <= (640 if stacked else 623), f"a label of {call} leaves the box of the axes"
         values = opened.page.locator(f"{cell} .course-explorer dd")
         wide = values.evaluate_all("all => all.filter(dd => dd.scrollWidth > dd.clientWidth).map(dd => dd.textContent)")
         assert wide == [], f"values of {call} run into their neighbours"

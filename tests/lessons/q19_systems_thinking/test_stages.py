@@ -1,5 +1,6 @@
 """The model in ms against hand calculations and a queue followed batch by batch; what the faulty loops keep."""
 
+import itertools
 import statistics
 
 import pytest
@@ -132,9 +133,16 @@ def test_equal_batches_keep_the_longest_stage():
 
 
 def test_the_pace_is_read_while_all_stages_work():
-    """The last batches pass when the slow first stage has nothing left: they are not counted."""
-    found = stages.run({"load": 12, "copy": 2, "compute": 4}, pause=2, pieces=9)
-    assert min(found) > 13
+    """By a clock that is only counted: in each round between two barriers the stages that have a batch, and a pause."""
+    stage_ms, pause, pieces = (12, 2, 4), 2, 9
+    now, ends = 0, []
+    for number in range(pieces + 2):
+        busy = [ms for place, ms in enumerate(stage_ms) if 0 <= number - place < pieces]
+        if 0 <= number - 2 < pieces:
+            ends.append(now + stage_ms[-1])
+        now += max(busy) + pause
+    assert [after - before for before, after in itertools.pairwise(ends)] == [14] * 7 + [6]
+    assert stages.steady(ends, len(stage_ms)) == [14] * 4
 
 
 def test_two_stages_that_tie_both_set_the_step():
