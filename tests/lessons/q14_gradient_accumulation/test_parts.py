@@ -7,6 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from course_lib.accounting import memory  # noqa: E402
 from course_lib.units.q14_gradient_accumulation import adam, parts, plans  # noqa: E402
 
 
@@ -75,3 +76,23 @@ def test_adam_is_that_of_torch():
         lengths.append(abs(weight.item() - before))
         before = weight.item()
     assert adam.step_lengths(gradients) == pytest.approx(lengths, rel=1e-6)
+
+
+def test_two_dropout_layers_in_parts_are_no_further_off_than_two_draws_at_once():
+    x, y = parts.batch(torch)
+    net = torch.nn.Sequential(torch.nn.Dropout(0.2), parts.network(torch, dropout=0.2))
+    found = []
+    for seed, sizes in ((1, (parts.BATCH,)), (1, parts.EQUAL), (2, (parts.BATCH,))):
+        with parts.seeded(torch, seed):
+            found.append(parts.accumulated(net, x, y, sizes, parts.by_parts))
+    whole, in_parts, again = found
+    assert 0.3 < parts.off(in_parts, whole) <= parts.off(again, whole) < 0.5
+
+
+def test_a_short_batch_in_parts_adds_a_gradient_of_the_token_matrix_and_saves_logits():
+    """Its peak is the end of the backward pass, where all gradients of the whole batch are there too."""
+    whole, split = (memory.accumulated_peak("gpt2", batch=4, parts=n, seq=16, attention="sdpa") for n in (1, 4))
+    assert whole.phase == split.phase == "end_of_backward"
+    words, numbers = 50257, 4  # bytes of a number
+    second, logits = words * 768 * numbers, 48 * words * numbers
+    assert int(split) - int(whole) == pytest.approx(second - logits, rel=1e-3)
