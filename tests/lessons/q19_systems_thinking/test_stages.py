@@ -34,12 +34,19 @@ def test_slowing_a_stage_moves_a_followed_queue_as_much(delta):
         assert stages.step(slower) - stages.step(stages.SLOW) == pytest.approx(found, abs=0.2)
 
 
-def test_the_live_pipeline_keeps_the_models_order():
+def test_the_live_pipeline_is_never_faster_than_its_model_and_overlaps():
+    """A sleep is never shorter than asked. That stages overlap is seen in the best of many tries: others compute too."""
     quick = {"load": 8, "copy": 2, "compute": 10}
-    plain = statistics.median(stages.run(quick, pieces=9))
-    paused = statistics.median(stages.run(quick, pause=4, pieces=9))
-    in_turn = statistics.median(stages.run(quick, pause=4, overlapped=False, pieces=5))
-    assert 9.5 < plain < paused < in_turn
+    for how, least, below in (
+        ({}, 10, 18),
+        ({"pause": 4}, 14, 22),
+        ({"pause": 4, "overlapped": False}, 24, float("inf")),
+    ):
+        tries = (min(stages.run(quick, **how, pieces=9)) for _ in range(30))
+        found = [next(tries)]
+        while min(found) >= below and (again := next(tries, None)):
+            found.append(again)
+        assert least <= min(found) < below, how
 
 
 def test_the_order_of_fixes_by_hand():
