@@ -35,7 +35,7 @@ def test_slowing_a_stage_moves_a_followed_queue_as_much(delta):
 
 
 def test_the_live_pipeline_is_never_faster_than_its_model_and_overlaps():
-    """A sleep is never shorter than asked. That stages overlap is seen in the best of many tries: others compute too."""
+    """A sleep is never shorter than asked. That stages overlap shows in the best of many tries."""
     quick = {"load": 8, "copy": 2, "compute": 10}
     for how, least, below in (
         ({}, 10, 18),
