@@ -237,19 +237,55 @@ def _starts_late(jobs, devices):
     return found
 
 
-ROUTES = (_starts_arrival, _starts_in_turn, _starts_narrow, _starts_overtaking, _starts_late)
+def _starts_by(end_of):
+    """While too few devices are free, the clock goes to `end_of(running, missing)`."""
+
+    def starts(jobs, devices):
+        now, running, found = 0, [], []
+        for arrival, width, hours in jobs:
+            now = max(now, arrival)
+            running = [(end, held) for end, held in running if end > now]
+            while (missing := width - devices + sum(held for end, held in running)) > 0:
+                now = end_of(running, missing)
+                running = [(end, held) for end, held in running if end > now]
+            running.append((now + hours, width))
+            found.append(now)
+        return found
+
+    return starts
+
+
+_starts_last_end = _starts_by(lambda running, missing: max(running)[0])
+_starts_as_begun = _starts_by(lambda running, missing: running[0][0])
+_starts_enough_alone = _starts_by(
+    lambda running, missing: min([end for end, held in running if held >= missing], default=max(running)[0])
+)
+
+ROUTES = (
+    _starts_arrival,
+    _starts_in_turn,
+    _starts_narrow,
+    _starts_overtaking,
+    _starts_late,
+    _starts_last_end,
+    _starts_as_begun,
+    _starts_enough_alone,
+)
 ONE, SEVERAL = "one device, which every job takes", "several devices"
 
 
 def _draw_jobs(rng, group):
-    """Whole hours, four to seven jobs. On several devices all wrong ways differ; some jobs arrive as another ends."""
+    """Whole hours, four to seven jobs. On several devices all wrong ways differ: two short jobs free enough for the
+    fourth while a wide one between them runs on; some jobs arrive as another ends.
+    """
     while True:
         devices = 1 if group == ONE else rng.randrange(4, 17)
         now, jobs = rng.randrange(0, 3), []
-        for _ in range(rng.randrange(4, 8)):
-            width = 1 if group == ONE else rng.randrange(1, devices + 1)
-            jobs.append([now, width, rng.randrange(1, 10)])
-            now += rng.randrange(0, 6)
+        for place in range(rng.randrange(4, 8)):
+            width = 1 if group == ONE else rng.randrange(1, (devices + 1) // 2 if place < 3 else devices + 1)
+            long = group != ONE and place == 1
+            jobs.append([now, width, rng.randrange(6, 15) if long else rng.randrange(1, 10)])
+            now += rng.randrange(0, 2 if group != ONE and place < 3 else 6)
         right = _starts(jobs, devices)
         same = [route(jobs, devices) == right for route in ROUTES]
         if group == ONE and not same[0] and not same[4] and right[0] > 0:
@@ -428,6 +464,9 @@ CHECKS = [
                 ([[0, 3, 4], [0, 5, 9], [4, 3, 2], [5, 4, 1], [6, 1, 1]], 8),
                 ([[3, 2, 5]], 4),
                 ([[0, 4, 2], [2, 4, 3], [2, 1, 1], [9, 2, 1]], 4),
+                ([[0, 2, 6], [0, 3, 3], [0, 3, 9], [1, 3, 1]], 8),
+                ([[0, 1, 6], [0, 3, 8], [1, 1, 6], [2, 5, 7], [2, 1, 2]], 8),
+                ([[0, 3, 4], [0, 3, 4], [1, 4, 2], [1, 2, 3]], 8),
             ],
         },
         generate=_draw_jobs,
@@ -440,6 +479,8 @@ CHECKS = [
             "overtaking": _starts_overtaking,
             "waits": _starts_waits,
             "ends": _starts_ends,
+            "the last end": _starts_last_end,
+            "as they began": _starts_as_begun,
             "an hour late": _starts_late,
         },
     ),

@@ -67,7 +67,7 @@ def one_in_four() -> Verdict:
 
 
 def data_is_oil() -> Verdict:
-    """Is data dear beside the run? Bytes at a slow core's 0.2 MB/s, a million judgements, ten million."""
+    """Is data dear beside the run? Bytes at a slow core's 0.2 MB/s, a million judgements, a hundred million."""
     run = bill.hours(0.4 * hardware.load("h100-sxm").peak("bf16"), 3.8e25) * 2
     dollars = {
         "bytes": data_bill.machine(0.2e6),
