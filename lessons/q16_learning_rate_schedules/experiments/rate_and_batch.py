@@ -47,5 +47,11 @@ EXPERIMENT = Experiment(
     table=rows_of_quantity,
     plot=plot,
     on_gpu=say("on-gpu"),
-    method=say.all("method", low=networks.SGD_RATES[0], high=networks.SGD_RATES[-1], target=networks.TARGET),
+    method=say.all(
+        "method",
+        low=networks.SGD_RATES[0],
+        high=networks.SGD_RATES[-1],
+        target=networks.TARGET,
+        looks=networks.LOOKS,
+    ),
 )

@@ -36,7 +36,8 @@ def test_the_second_task_is_answered_by_three_hundredths():
     [
         ({"rate": 2.5}, "grows"),
         ({"kind": "cosine"}, "cosine: the loss ends at"),
-        ({"rate": 2.05, "kind": "linear"}, "linear: it begins too fast"),
+        ({"rate": 2.05, "kind": "linear"}, "linear: the peak is too fast to stay at"),
+        ({"rate": 2.0, "warmup": 100, "noise": 0.001}, "constant: the peak is too fast to stay at"),
     ],
 )
 def test_the_title_says_what_becomes_of_the_loss(state, title):

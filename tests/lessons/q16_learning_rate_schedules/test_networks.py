@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from course_lib.experiments.running import timing
 from course_lib.experiments.running.bench import Bench
 from course_lib.units.q16_learning_rate_schedules import networks
 from course_lib.units.q16_learning_rate_schedules.schedules import rates
@@ -72,3 +73,28 @@ def test_a_smaller_peak_does_what_the_warm_up_does(seed):
 def test_no_peak_beyond_the_recorded_ones_is_better(kind):
     recorded, larger = (networks.characters_loss(torch, rates(kind, networks.ROUNDS, peak), 0) for peak in (0.03, 0.05))
     assert larger > recorded + 0.01
+
+
+@pytest.mark.slow
+def test_the_sharpness_rises_by_itself_until_the_limit_holds_it():
+    """Twice the steps at half the rate bring it as far; at 2 ÷ rate it is held, below that it goes on."""
+    full, half = networks.descend(0.1, steps=6000), networks.descend(0.05, steps=9600)
+    reached = dict(full.sharpness)[2400]
+    assert (reached, dict(half.sharpness)[4800]) == pytest.approx((20, 20), rel=0.01)
+    assert half.sharpness[-1][1] > 20.8
+    assert half.rises == 0 < full.rises
+    assert all(abs(found - 20) < 0.5 for step, found in full.sharpness if step > 2400)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_from_sixteen_on_the_batch_buys_little_rate(seed, monkeypatch):
+    monkeypatch.setattr(networks, "LOOKS", 1)
+    monkeypatch.setattr(networks, "MOST", 100)
+
+    def steps(batch, rate):
+        with timing.single_thread(torch):
+            return networks._steps_to_target(torch, batch, rate, seed)
+
+    assert steps(networks.LEARN, 1.2) < steps(networks.LEARN, 0.8) < steps(networks.LEARN, 2.4)
+    assert steps(16, 1.2) > 1.5 * steps(16, 0.8)
