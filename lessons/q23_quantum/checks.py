@@ -130,6 +130,11 @@ def _gradient_backwards(plus, minus, shots):
     return [-value for value in _gradient(plus, minus, shots)]
 
 
+def _gradient_half_of_one(plus, minus, shots):
+    """on − back / 2, without brackets."""
+    return [(2 * on - back) / many - 0.5 for on, back, many in zip(plus, minus, shots, strict=True)]
+
+
 def _gradient_first_shots(plus, minus, shots):
     """All counts over the first number of shots."""
     return [(on - back) / shots[0] for on, back in zip(plus, minus, strict=True)]
@@ -229,10 +234,9 @@ def _shots_double(percent):
 
 
 def _draw_shots(rng):
+    """Not 5 and 10, where (1 / (√2 · error))² in floats lies a hair above a whole number."""
     return (
-        rng.choice(
-            [1, 2, 5, 10, 25, 50] if rng.random() < 0.4 else [3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 18, 20, 30]
-        ),
+        rng.choice([1, 2, 25, 50] if rng.random() < 0.4 else [3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 18, 20, 30]),
     )
 
 
@@ -316,6 +320,8 @@ CHECKS = [
             "without the half": lambda plus, minus, shots: 2 * _slope(plus, minus, shots),
             "a finite difference": lambda plus, minus, shots: 2 * _slope(plus, minus, shots) / pi,
             "backwards": lambda plus, minus, shots: -_slope(plus, minus, shots),
+            "half of one": lambda plus, minus, shots: (2 * plus - minus) / shots - 0.5,  # on - back / 2
+            "half of the first": lambda plus, minus, shots: (plus - 2 * minus) / shots + 0.5,
             "half again": lambda plus, minus, shots: _slope(plus, minus, shots) / 2,
         },
     ),
@@ -333,7 +339,7 @@ CHECKS = [
         id="q23.grover-calls",
         points=2,
         signature="grover_calls(qubits, marked)",
-        public=[(8, 1), (10, 16), (6, 3), (13, 2), (20, 5), (4, 1), (5, 8), (9, 7), (22, 1), (2, 4)],
+        public=[(8, 1), (10, 16), (6, 3), (13, 2), (20, 5), (4, 1), (5, 8), (9, 7), (22, 1), (2, 4), (7, 19), (9, 35)],
         generate=_draw_grover,
         reference=_calls,
         same=EXACT,
@@ -367,6 +373,7 @@ CHECKS = [
             "shares for means": _gradient_odds,
             "a finite difference": _gradient_by_angle,
             "backwards": _gradient_backwards,
+            "half of one": _gradient_half_of_one,
             "the first shots": _gradient_first_shots,
         },
     ),
@@ -374,7 +381,7 @@ CHECKS = [
         id="q23.shots-for",
         points=2,
         signature="shots_for(percent)",
-        public=[(1,), (10,), (3,), (7,), (20,), (30,), (2,)],
+        public=[(1,), (25,), (3,), (7,), (20,), (30,), (2,), (80,)],
         generate=_draw_shots,
         reference=_shots,
         same=EXACT,

@@ -36,7 +36,7 @@ def view(quantum, classical, cores) -> View:
     slow = [costs.grover_seconds(end, quantum) for end in ends]
     quick = [costs.search_seconds(end, classical, cores) for end in ends]
     values = {"bits": bits, "tie": _time(tie)}
-    million = 2.0 ** (bits + 20)
+    million = 1e6 * items
     figure = Figure(
         title=say("title", "one" if cores == 1 else "many", cores=cores, **values),
         description=say("description", low=low, high=high, **values),

@@ -15,7 +15,7 @@ def zeros(n: int):
 
 
 def turn(angle: float):
-    """The gate that turns a qubit by `angle`, in radians: a full turn is 4π."""
+    """The gate that turns a qubit by `angle`, in radians. 2π turns all signs and no probability."""
     return np.array([[np.cos(angle / 2), -np.sin(angle / 2)], [np.sin(angle / 2), np.cos(angle / 2)]])
 
 

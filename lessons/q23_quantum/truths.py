@@ -12,12 +12,12 @@ def load(model, billion, qubits, amplitudes, us, each, milli, minutes) -> float:
     return costs.loading_seconds(weights, us * 1e-6) / 3600
 
 
-def grover(bits, ms, root, half, core) -> float:
+def grover(bits, ms, root, half, core, times) -> float:
     """Minutes."""
     return costs.grover_calls(bits) * ms * 1e-3 / 60
 
 
-def gradient(parameters, shots, us, half, single, hours) -> float:
+def gradient(parameters, shots, us, half, single, hours, alone) -> float:
     """Days."""
     return costs.gradient_shots(parameters, shots) * us * 1e-6 / 86_400
 

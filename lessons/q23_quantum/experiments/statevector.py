@@ -84,10 +84,9 @@ def _observe(bench, seconds: float, way: str, n: int, least: float) -> list[floa
 def plot(result):
     """Time of a gate over the qubits, a line for each way."""
     took = {(row["way"], row["qubits"]): row["measured"] for row in result.rows}
-    each = {n: took[say("ways", "whole"), n] / 2**n * 1e9 for n in SIZES}
-    return curves(
-        result, x="qubits", by="way", title=say("title", least=min(each.values()), most=each[22]), axis=say("axis")
-    )
+    small, large = (took[say("ways", "whole"), n] for n in (16, 22))
+    title = say("title", size=2 ** (22 - 16), times=large / small)
+    return curves(result, x="qubits", by="way", title=title, axis=say("axis"), log=(False, True))
 
 
 EXPERIMENT = Experiment(
