@@ -264,8 +264,8 @@ def fuse(ops, *, intermediates=(), reread=0, name: str | None = None) -> Op:
 def recompute_limit(device, dtype) -> float:
     """FLOPs in `dtype` that take as long on `device` as writing a number and reading it again: 2 · size · ridge.
 
-    A number that costs fewer is computed again faster than it is stored and reloaded once, where nothing else hides
-    the traffic and arithmetic runs at its peak.
+    A number that costs fewer is computed again faster than it is stored and reloaded once, where its inputs are
+    at hand, nothing else hides the traffic, and arithmetic runs at its peak.
     """
     return 2 * precision.bytes_per_element(dtype) * ridge_point(device, dtype)
 

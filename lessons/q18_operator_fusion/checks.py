@@ -14,8 +14,12 @@ def _fused_gain(reads, inputs):
 
 
 def _draw_reads(rng):
-    reads = [rng.randrange(1, 4) for _ in range(rng.randrange(2, 9))]
-    return reads, rng.randrange(1, 1 + sum(reads) - len(reads) + 1)
+    """A call reads different tensors: those from outside, and what the calls before it made. Half of the draws have as
+    few from outside as that allows.
+    """
+    reads = [rng.randrange(1, 4 if place else 3) for place in range(rng.randrange(3, 9))]
+    fewest = max(count - place for place, count in enumerate(reads))
+    return reads, rng.choice([fewest, rng.randrange(fewest, 1 + sum(reads) - len(reads) + 1)])
 
 
 def _limit(size, peak, bandwidth):
@@ -215,6 +219,11 @@ def _fold_mean(weights, biases, means, variances, gains, shifts, eps):
     return [[row, bias - m] for (row, bias), m in zip(found, means, strict=True)]
 
 
+def _fold_mean_gain(weights, biases, means, variances, gains, shifts, eps):
+    found = _fold(weights, biases, [0] * len(means), variances, gains, shifts, eps)
+    return [[row, bias - m * g] for (row, bias), m, g in zip(found, means, gains, strict=True)]
+
+
 def _draw_fold(rng):
     outputs, inputs = rng.randrange(2, 5), rng.randrange(2, 5)
 
@@ -254,7 +263,7 @@ CHECKS = [
         id="q18.turn-fused-gain",
         points=0,
         signature="fused_gain(reads, inputs)",
-        public=[([1, 2], 2), ([1, 2, 2], 2), ([1] * 8, 1), ([2, 2, 2], 4), ([3, 1], 3)],
+        public=[([1, 2], 2), ([1, 2, 2], 2), ([1] * 8, 1), ([2, 2, 2], 4), ([3, 1], 3), ([1, 2, 2], 1)],
         generate=_draw_reads,
         reference=_fused_gain,
         wrong={
@@ -263,6 +272,7 @@ CHECKS = [
             "reads only": lambda reads, inputs: sum(reads) / inputs,
             "upside down": lambda reads, inputs: (inputs + 1) / (sum(reads) + len(reads)),
             "to one tensor": lambda reads, inputs: (sum(reads) + len(reads)) / 2,
+            "widest call": lambda reads, inputs: (sum(reads) + len(reads)) / (max(inputs, max(reads)) + 1),
         },
     ),
     Check(
@@ -371,6 +381,7 @@ CHECKS = [
             "eps outside": _fold_eps_outside,
             "bias not scaled": _fold_bias,
             "mean not scaled": _fold_mean,
+            "mean times gain": _fold_mean_gain,
         },
     ),
     Check(
