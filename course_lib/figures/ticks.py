@@ -6,13 +6,15 @@ from typing import Any
 
 _LARGE = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MOST = 9  # ticks on an axis
 FEW = 3  # ticks that an axis should have at least
 
 
 def tick_text(value: float, unit: str = "", digits: int = 4) -> str:
     """A tick as one reads it: seconds, bytes and ratios with their unit, of other units the prefix only ("100 G" where
-    the axis says FLOP/s). Counts below a hundred thousand stay whole, and shares in % as they are.
+    the axis says FLOP/s). Counts below a hundred thousand stay whole, and shares in % as they are. Seconds from ten
+    thousand on, which nobody calls kiloseconds, are powers of ten: "10⁴ s", "2·10⁵ s".
     """
     if value < 0:
         return f"−{tick_text(-value, unit, digits)}"
@@ -23,6 +25,10 @@ def tick_text(value: float, unit: str = "", digits: int = 4) -> str:
         return f"{plain}×"
     if unit == "%" or (unit == "" and value < 1e5):
         return plain
+    if unit == "s" and value >= 1e4:
+        front, power = f"{value:.{digits - 1}e}".split("e")
+        front = front.rstrip("0").rstrip(".")
+        return f"{'' if front == '1' else f'{front}·'}10{str(int(power)).translate(_RAISED)} s"
     steps = _SMALL if unit == "s" else _LARGE + _SMALL[:1]
     step, prefix = next((step for step in steps if value >= step[0] * (1 - 1e-9)), steps[-1])
     return f"{value / step:,.{digits}g} {prefix}{unit if unit in ('s', 'B') else ''}".rstrip()
