@@ -99,13 +99,17 @@ def _step_rest_divided(stages):
 
 
 def _draw_stages(rng):
-    """Two to five that overlap, none to three that do not; the slowest is seldom the one with the longest ms."""
+    """Two to five that overlap, none to three that do not; the slowest is seldom the one with the longest ms. Half of
+    them in µs, for whoever rounds.
+    """
+    part = rng.choice([2, 2000])
     names = ["load", "decode", "copy", "compute", "augment"]
     stages = [
-        [name, rng.randrange(2, 240) / 2, rng.choice([1, 1, 2, 3, 4, 8]), True] for name in names[: rng.randrange(2, 6)]
+        [name, rng.randrange(2, 240) / part, rng.choice([1, 1, 2, 3, 4, 8]), True]
+        for name in names[: rng.randrange(2, 6)]
     ]
     for name in ["sync", "exchange", "log"][: rng.choice([0, 1, 2, 3])]:
-        stages.append([name, rng.randrange(2, 60) / 2, rng.choice([1, 1, 2, 4]), False])
+        stages.append([name, rng.randrange(2, 60) / part, rng.choice([1, 1, 2, 4]), False])
     rng.shuffle(stages)
     return (stages,)
 
@@ -230,9 +234,9 @@ def _order_reversed(parts, fixes):
 def _draw_fixes(rng):
     """Two or three parts, three to five fixes, two or more of one part; worths never tie, at no time."""
     while True:
-        high = rng.choice([10, 200])  # of few ms, for whoever rounds them
+        high, digits = rng.choice([(0.01, 6), (10, 2), (200, 2)])  # of few ms, or µs, for whoever rounds them
         names = ["attention", "mlp", "loader"][: rng.randrange(2, 4)]
-        parts = {name: round(rng.uniform(high / 20, high), 2) for name in names}
+        parts = {name: round(rng.uniform(high / 20, high), digits) for name in names}
         fixes = [
             [
                 f"fix {place}",
@@ -299,18 +303,20 @@ def _save_negative(stages, pause, goal):
 
 
 def _draw_goal(rng):
-    """A goal that several stages miss, one of them with several workers; seldom one that all meet, or none."""
-    pause, room = rng.randrange(0, 30) / 2, rng.randrange(6, 80) / 2
+    """A goal that several stages miss, one of them with several workers, at times by a hair above the pause; seldom one
+    that all meet, or none.
+    """
+    pause, room = rng.randrange(0, 30) / 2, rng.choice([rng.randrange(6, 80) / 2, rng.randrange(1, 8) / 16])
     workers = [rng.choice([1, 2, 3, 4]) for _ in range(rng.randrange(3, 6))]
     workers[0] = rng.choice([2, 3, 4])
     stages = [[room * count + rng.randrange(1, 120) / 2, count] for count in workers]
     if rng.random() < 0.7:
-        stages[2][0] = rng.randrange(1, int(room * stages[2][1]) + 1)
+        stages[2][0] = room * stages[2][1] * rng.randrange(1, 9) / 8
     rng.shuffle(stages)
     kind = rng.random()
-    if kind < 0.05:
+    if kind < 0.15:
         return stages, max(pause, 1), max(1, pause - rng.choice([0, 1]))
-    return stages, pause, pause + (room if kind > 0.1 else 300)
+    return stages, pause, pause + (room if kind > 0.2 else 300)
 
 
 CARD = [["load", 40, 1, True], ["copy", 10, 1, True], ["compute", 50, 1, True], ["pause", 5, 1, False]]
@@ -400,6 +406,7 @@ CHECKS = [
             ([["sync", 4, 2, False], ["load", 9, 1, True], ["log", 3, 1, False], ["compute", 20, 1, True]],),
             ([["log", 3, 1, False]],),
             ([["load", 24, 3, True]],),
+            ([["load", 0.02, 3, True], ["copy", 0.005, 1, True], ["log", 0.001, 1, False]],),
             ([["load", 9.5, 1, True], ["log", 1.5, 1, False], ["compute", 12.5, 2, True], ["sync", 2.25, 1, False]],),
         ],
         generate=_draw_stages,
@@ -433,6 +440,7 @@ CHECKS = [
             (200, {"input": 196, "launches": 199, "copies": 198, "synchronisation": 199, "half the bytes": 170}),
             (200, {"input": 196, "launches": 199, "copies": 198, "synchronisation": 199, "half the bytes": 159}),
             (50.5, {"input": 49, "launches": 50, "copies": 51, "synchronisation": 49, "half the bytes": 40.3}),
+            (50.5, {"input": 49, "launches": 50, "copies": 51, "synchronisation": 49, "half the bytes": 40.45}),
             (50.5, {"input": 49, "launches": 50, "copies": 51, "synchronisation": 40.3, "half the bytes": 49}),
             (50.5, {"input": 49, "launches": 50, "copies": 51, "synchronisation": 40.45, "half the bytes": 49}),
         ],
@@ -490,6 +498,10 @@ CHECKS = [
                     ["fix 6", "decode", 4, 0.8, 0.5],
                 ],
             ),
+            (
+                {"norm": 0.0056, "copy": 0.003},
+                [["pinned", "copy", 1.25, 1.0, 1], ["fused", "norm", 4, 1.0, 1], ["bf16", "norm", 2, 1.0, 1]],
+            ),
             ({"mlp": 9}, [["only", "mlp", 2, 0.5, 2]]),
         ],
         generate=_draw_fixes,
@@ -517,6 +529,9 @@ CHECKS = [
             ([[40, 1], [50, 3]], 6, 5),
             ([[40, 1], [50, 1]], 5, 6),
             ([[40, 1], [50, 1]], 5, 5.5),
+            ([[40, 1], [50, 1]], 5, 5.125),
+            ([[40, 1], [50, 1]], 12, 10),
+            ([[40, 1], [50, 1]], 1, 3),
             ([[40, 1], [50, 1]], 0, 20),
             ([[40, 4], [12, 1]], 3, 90),
             ([[40.5, 1], [10.5, 2], [50.125, 1]], 2.5, 30),
