@@ -151,14 +151,20 @@ ON_THE_WAY, HOT, NEVER = "slowed on the way", "hot from the beginning", "not slo
 
 
 def _draw_written(rng, group):
-    """Limits before, at and after the end, none, and from the beginning on."""
-    seconds, watts = rng.randrange(4, 4000), rng.randrange(8, 40) / 2
-    limits = {
-        ON_THE_WAY: [seconds / 4, seconds / 2, seconds * 0.75, seconds / 8],
-        HOT: [0],
-        NEVER: [None] * 4 + [seconds] + [seconds * times for times in (1.25, 1.5, 2, 3, 4, 8)],
-    }
-    return seconds, watts, rng.randrange(1, 7) / 2, rng.choice(limits[group]), rng.randrange(3, 60) / 32
+    """Limits before, at and after the end, none, and from the beginning on; always a part of a token, and not too many
+    tokens for it to be seen.
+    """
+    while True:
+        seconds, watts = rng.randrange(4, 400), rng.randrange(8, 40) / 2
+        limits = {
+            ON_THE_WAY: [seconds / 4, seconds / 2, seconds * 0.75, seconds / 8],
+            HOT: [0],
+            NEVER: [None] * 4 + [seconds] + [seconds * times for times in (1.25, 1.5, 2, 3, 4, 8)],
+        }
+        drawn = seconds, watts, rng.randrange(1, 7) / 2, rng.choice(limits[group]), rng.randrange(3, 60) / 32
+        tokens = _written(*drawn)
+        if abs(tokens - round(tokens)) > 5e-5 * tokens:
+            return drawn
 
 
 # ---- q22.readers-for-energy ----------------------------------------------------------------------
@@ -192,6 +198,12 @@ def _readers_once(allowed, watts, weight_bytes, cache_bytes, bandwidth):
     return ceil((weight_bytes + cache_bytes) / (allowed * bandwidth / watts))
 
 
+def _readers_some(allowed, watts, weight_bytes, cache_bytes, bandwidth):
+    """Tries no more than a thousand."""
+    found = _readers(allowed, watts, weight_bytes, cache_bytes, bandwidth)
+    return found if found is not None and found <= 1000 else None
+
+
 def _readers_negative(allowed, watts, weight_bytes, cache_bytes, bandwidth):
     room = _room(allowed, watts, cache_bytes, bandwidth)
     return ceil(weight_bytes / room) if room else None
@@ -201,20 +213,25 @@ ENOUGH, NONE = "some number of readers is enough", "no number is enough"
 
 
 def _draw_readers(rng, group):
-    """MiB and powers of two, so that whole numbers of readers are met exactly: in half of the draws with an answer."""
+    """MiB and powers of two, so that whole numbers of readers are met exactly: in half of the draws with an answer, where
+    the room is such a power too (torch divides a number by a tensor by way of its reciprocal). In most of them many readers.
+    """
     cache = rng.randrange(4, 300)
     if group == NONE:
         room, weights = rng.choice([0, 0, -1, -rng.randrange(2, cache)]), rng.randrange(500, 20_000)
     else:
-        room, readers = 4 * rng.randrange(2, 100), rng.choice([1, 1, *range(2, 40)])
-        weights = readers * room - rng.choice([0, 3 * room // 4])
+        whole, readers = rng.random() < 0.46, rng.choice([1, 1, *range(2, 40)])
+        room = 2 ** rng.randrange(3, 9) if whole else 4 * rng.randrange(2, 100)
+        if rng.random() < 0.6:
+            readers, room, cache = rng.randrange(5_000, 50_000), rng.choice([1 / 8, 1 / 2]), rng.choice([1 / 8, 1 / 2])
+        weights = readers * room - (0 if whole else 3 * room / 4)
     return _in_mib(cache, room, weights, rng.choice([128, 256, 512, 1024]), 2 ** rng.randrange(38, 43))
 
 
 def _in_mib(cache, room, weights, watts=512, bandwidth=2**41):
     """Inputs from MiB: room is what is allowed for each reader's share of the weights."""
     unit = 2**20
-    return (cache + room) * unit * watts / bandwidth, watts, weights * unit, cache * unit, bandwidth
+    return (cache + room) * unit * watts / bandwidth, watts, int(weights * unit), int(cache * unit), bandwidth
 
 
 CHECKS = [
@@ -252,6 +269,7 @@ CHECKS = [
             (770, 3.35e12, 15e9, 1.34e8, 64),
             (770, 3.35e12, 15e9, 1.34e8, 1),
             (30, 2e11, 4e9, 1e9, 4),
+            (10, 5, 7, 2, 2),
         ],
         generate=lambda rng: (
             rng.randrange(2, 900),
@@ -411,6 +429,7 @@ CHECKS = [
                 _in_mib(cache=300, room=8, weights=300, watts=256, bandwidth=2**40),
                 _in_mib(cache=16, room=900, weights=500),
                 _in_mib(cache=20, room=2500, weights=2501),
+                _in_mib(cache=1 / 8, room=1 / 8, weights=13_750),
             ],
             NONE: [
                 _in_mib(cache=128, room=-64, weights=14_000),
@@ -424,6 +443,7 @@ CHECKS = [
             "one too many": _readers_next,
             "no cache": _readers_any,
             "cache shared": _readers_once,
+            "stops early": _readers_some,
             "negative": _readers_negative,
         },
     ),

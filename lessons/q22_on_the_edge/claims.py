@@ -64,7 +64,7 @@ def s003_68() -> Verdict:
     return Verdict(
         "holds" if all(limits) else "fails",
         rate=step.tokens_per_second,
-        held=wide.weight_bytes / 1e9,
+        held=2 * int(models.load(edge.MODEL).parameters()) / 1e9,
         room=chip.memory_capacity / 1e9,
         watts=case.sustained,
         prompt=of_prompt,

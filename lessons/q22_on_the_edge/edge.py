@@ -1,6 +1,6 @@
 """A token on a phone and in a data centre: what it reads, how long that takes, and how many joules."""
 
-from course_lib.accounting import economics, hardware, inference, models
+from course_lib.accounting import economics, hardware, inference, models, precision
 
 MODEL, CONTEXT = "llama3-8b", 1024
 PHONE, CLOUD = "apple-a17-pro-npu", "h100-sxm"
@@ -68,10 +68,10 @@ def weights_for(rate: float, bits: float, bandwidth: float) -> float:
 
 
 def offered(device=PHONE, weights="4.5-bit") -> dict[str, tuple[float, float, inference.Decode]]:
-    """Model -> (GB to be held, GB read for a token, its step)."""
+    """Model -> (GB to be held, GB read for a token, its step): weights and KV cache, of the weights all or those met."""
     found = {}
     for name in OFFERED:
         step = phone(name, weights, device=device)
-        held = int(models.load(name).parameters()) * 4.5 / 8 if weights == "4.5-bit" else step.weight_bytes
+        held = precision.nbytes(int(models.load(name).parameters()), weights) + step.kv_bytes
         found[name] = (held / 1e9, (step.weight_bytes + step.kv_bytes) / 1e9, step)
     return found

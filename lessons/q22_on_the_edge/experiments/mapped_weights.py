@@ -19,6 +19,7 @@ say = words(__file__)
 
 LAYERS, LAYER = 32, 2**20  # B of one layer
 SIZE = LAYERS * LAYER
+NUMBER = 8  # B of one number
 DROPS = 20  # times that the system is asked to drop the file
 TOUCHES = ("nothing", "layer", "numbers", "numbers-random", "all")
 MOST_PAGES = {"nothing": 0, "layer": LAYER, "numbers": LAYERS * mmap.PAGESIZE, "numbers-random": LAYERS * mmap.PAGESIZE}
@@ -40,7 +41,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 def asked(touch: str) -> int:
     """Bytes that the program reads."""
-    return {"nothing": 0, "layer": LAYER, "all": SIZE}.get(touch, 8 * LAYERS)
+    return {"nothing": 0, "layer": LAYER, "all": SIZE}.get(touch, NUMBER * LAYERS)
 
 
 def _expected(device: hardware.Device, touch: str) -> float:
@@ -71,7 +72,7 @@ def _touched(file, touch: str) -> int:
             start = 7 * LAYER if touch == "layer" else 0
             sum(mapped[start : start + (LAYER if touch == "layer" else SIZE)][:: mmap.PAGESIZE])
         elif touch != "nothing":
-            sum(mapped[layer * LAYER + LAYER // 2] for layer in range(LAYERS))
+            [mapped[start : start + NUMBER] for start in range(LAYER // 2, SIZE, LAYER)]
         return resident(mapped)
 
 
