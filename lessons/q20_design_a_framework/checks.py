@@ -278,6 +278,7 @@ CHECKS = [
             ([1, 7, 16], 56),
             ([3, 8, 27], 192),
             ([3, 18, 3, 2, 1, 3, 2], 175),
+            ([2, 17, 35, 18, 34, 17], 122),  # remainders that differ by less than a hundredth
             ([1, 2] * 9, 20),  # more ranks than a sort that is not stable leaves in their order
         ],
         generate=_draw_shares,
@@ -342,8 +343,11 @@ CHECKS = [
             (29, 56),
             (22, 35),
             (16, 3),
+            (8, 25),  # here and below: fractions that are rounded on the way
+            (2, 2),
+            (40, 65),
         ],
-        generate=lambda rng: (rng.randrange(3, 40), rng.randrange(2, 40)),
+        generate=lambda rng: (rng.randrange(3, 40), rng.randrange(5, 40)),
         reference=_microbatches,
         same=EXACT,
         wrong={
