@@ -81,6 +81,10 @@ def _roi_all(spend, share, speedup, cost, success, months):
     return _roi(spend, 1, speedup, cost, success, months)
 
 
+def _roi_faster(spend, share, speedup, cost, success, months):
+    return success * share * (speedup - 1) * spend * months / cost - 1
+
+
 def _roi_sure(spend, share, speedup, cost, success, months):
     return _roi(spend, share, speedup, cost, 1, months)
 
@@ -137,6 +141,10 @@ def _rank_index(projects):
     )
 
 
+def _rank_faster(projects):
+    return _ordered(projects, lambda share, speedup, days, success: success * share * (speedup - 1) / days)
+
+
 def _rank_clipped(projects):
     return _ordered(projects, lambda share, speedup, days, success: max(0, success * share * (1 - 1 / speedup) / days))
 
@@ -162,6 +170,7 @@ ROUTES = (
     _rank_sure,
     _rank_no_days,
     _rank_index,
+    _rank_faster,
     _rank_clipped,
     _rank_upwards,
     _rank_earlier,
@@ -262,6 +271,7 @@ CHECKS = [
             "what is left of the bill": lambda share, speedup: 1 - share * (1 - 1 / speedup),
             "all of the bill": lambda share, speedup: 1 - 1 / speedup,
             "the share": lambda share, speedup: share,
+            "speed-up less one": lambda share, speedup: share * (speedup - 1),
             "speed-up of the whole": lambda share, speedup: 1 / (1 - share * (1 - 1 / speedup)),
         },
     ),
@@ -335,6 +345,7 @@ CHECKS = [
             "never below −1": _roi_clipped,
             "all of the bill": _roi_all,
             "certain": _roi_sure,
+            "speed-up less one": _roi_faster,
             "without the cost": _roi_benefit,
         },
     ),
@@ -360,6 +371,17 @@ CHECKS = [
                     ["wrap", 0.05, 1.25, 13, 0.5],
                 ],
             ),
+            (
+                [
+                    ["a flag", 0.2, 2, 0.5, 1],
+                    ["a day", 0.3, 2, 1, 1],
+                    ["longer", 0.5, 2, 2.5, 1],
+                    ["two days", 0.45, 2, 2, 1],
+                ],
+            ),
+            ([["sure", 0.2, 0.5, 1, 1], ["risky", 0.4, 0.5, 1, 0.25]],),
+            ([["at once", 0.2, 0.5, 1, 1], ["slow work", 0.3, 0.5, 10, 1]],),
+            ([["copy", 0.4, 2, 1, 0.5], ["cache", 0.4, 2, 1, 0.5], ["small", 0.2, 5, 1, 0.5]],),
         ],
         generate=_draw_projects,
         reference=_rank,
@@ -370,6 +392,7 @@ CHECKS = [
             "certain": _rank_sure,
             "without the days": _rank_no_days,
             "the planning sheet": _rank_index,
+            "speed-up less one": _rank_faster,
             "never below 0": _rank_clipped,
             "least first": _rank_upwards,
             "equal: first in the list": _rank_earlier,

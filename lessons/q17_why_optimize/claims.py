@@ -16,10 +16,10 @@ def _ruling(cases) -> str:
 
 
 def s000_05() -> Verdict:
-    """A bill of a million, attention three times as fast, by attention's share of the time."""
-    bills = {per_cent: 1e6 * (1 - projects.saved(per_cent / 100, 3)) for per_cent in (10, 24, 50, 90)}
+    """A bill of a million, attention three times as fast, by attention's share of the time, which is not all of it."""
+    bills = {per_cent: 1e6 * (1 - projects.saved(per_cent / 100, 3)) for per_cent in (10, 24, 50, 90, 99)}
     needed = (1 - 0.33) / projects.saved(1, 3)  # the share at which the bill is 330 thousand
-    return Verdict(_ruling(bill < 335_000 for bill in bills.values()), bills=bills, needed=needed)
+    return Verdict(_ruling(bill < 330_500 for bill in bills.values()), bills=bills, needed=needed)
 
 
 def s003_76() -> Verdict:
