@@ -102,13 +102,13 @@ def _at_the_limit(watts, resistance, capacity, allowed):
     )
 
 
-WARM, COOL = "it gets too warm", "it never does"
+WARM, EDGE = "it gets too warm", "at the limit, near it, or never there"
 
 
 def _draw_throttle(rng, group):
-    """Whole numbers of halves; half of those that never get too warm settle exactly at the limit."""
+    """Whole numbers of halves. Near the limit some get too warm, or whoever returns nothing at all would be right."""
     watts, resistance, capacity = rng.randrange(2, 40) / 2, rng.randrange(2, 30) / 2, rng.randrange(20, 400)
-    shares = [0.125, 0.25, 0.375, 0.625, 0.75] if group == WARM else [1, 1, 1, 1.25, 2, 4]
+    shares = [0.125, 0.25, 0.375, 0.625, 0.75] if group == WARM else [0.875, 0.96875, 1, 1]
     return watts, resistance, capacity, watts * resistance * rng.choice(shares)
 
 
@@ -373,10 +373,10 @@ CHECKS = [
         id="q22.throttle-seconds",
         points=2,
         signature="throttle_seconds(watts, resistance, capacity, allowed)",
-        groups={WARM: 1, COOL: 1},
+        groups={WARM: 1, EDGE: 1},
         public={
-            WARM: [(8, 8, 60, 20), (4, 8, 60, 20), (6, 9, 50, 25), (1, 1, 20, 0.5), (8, 8, 60, 62)],
-            COOL: [(2, 8, 60, 20), (2.5, 8, 60, 20), (3, 5, 100, 16)],
+            WARM: [(8, 8, 60, 20), (4, 8, 60, 20), (6, 9, 50, 25), (1, 1, 20, 0.5)],
+            EDGE: [(2, 8, 60, 20), (2.5, 8, 60, 20), (8, 8, 60, 62), (3, 5, 100, 16)],
         },
         generate=_draw_throttle,
         reference=_throttle,

@@ -137,9 +137,7 @@ def _loss_no_floor(E, A, B, alpha, beta, params, tokens):
 
 
 def _loss_as_given(E, A, B, alpha, beta, params, tokens):
-    if params is None or tokens is None:
-        return E
-    return A / params**beta + B / tokens**alpha
+    return E if None in (params, tokens) else _loss_no_floor(E, A, B, beta, alpha, params, tokens)
 
 
 def _loss_exchanged(E, A, B, alpha, beta, params, tokens):
@@ -329,7 +327,7 @@ CHECKS = [
         wrong={
             "bits": lambda chances: -sum(chance * log2(chance) for chance in chances if chance),
             "tens": lambda chances: -sum(chance * log10(chance) for chance in chances if chance),
-            "the sign": lambda chances: sum(chance * log(chance) for chance in chances if chance),
+            "the sign": lambda chances: -_entropy(chances),
             "without the weights": lambda chances: -sum(log(chance) for chance in chances if chance),
             "a plain mean": lambda chances: _entropy(chances) / len(chances),
             "all alike": lambda chances: log(len(chances)),

@@ -66,7 +66,7 @@ EXPERIMENT = Experiment(
         Column("reading", say("columns", "reading"), "", "str", shown=False),
     ),
     timed=False,
-    recording_seconds=300,
+    recording_seconds=60,
     cases=cases,
     table=rows_of_quantity,
     plot=plot,

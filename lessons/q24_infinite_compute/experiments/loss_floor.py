@@ -72,7 +72,7 @@ EXPERIMENT = Experiment(
     question=say("question"),
     columns=quantity_columns(
         say("columns", "measured"),
-        "nats",
+        "nat",
         Column("model", say("columns", "model"), "", "str", shown=False),
         Column("letters", say("columns", "letters"), "", "int", shown=False),
     ),
