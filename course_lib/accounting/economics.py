@@ -92,10 +92,8 @@ def speedup_needed(*, fraction, target) -> float:
     most 1/(1 − f) times as fast.
     """
     fraction, goal = _positive_fraction(fraction, "fraction"), units.positive(target, "target")
-    left = 1 / goal - (
-        1 - fraction
-    )  # of the old time, for the part; rounding must not make zero a tiny positive number
-    if left <= 1e-12:
+    left = 1 / goal - (1 - fraction)  # of the old time, for the part
+    if left <= 1e-12:  # rounding must not make zero a tiny positive number
         raise ValueError(
             f"target={target!r} is out of reach of fraction={fraction!r}: however fast that part becomes, the rest "
             f"stays, and the whole gets less than {amdahl(fraction=fraction, speedup=float('inf')):.4g} times as fast. "

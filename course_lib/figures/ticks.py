@@ -25,7 +25,7 @@ def tick_text(value: float, unit: str = "", digits: int = 4) -> str:
         return f"{plain}×"
     if unit == "%" or (unit == "" and value < 1e5):
         return plain
-    if unit == "s" and value >= 1e4:
+    if unit == "s" and value >= 1e4 * (1 - 1e-9):
         front, power = f"{value:.{digits - 1}e}".split("e")
         front = front.rstrip("0").rstrip(".")
         return f"{'' if front == '1' else f'{front}·'}10{str(int(power)).translate(_RAISED)} s"

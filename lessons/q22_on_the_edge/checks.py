@@ -209,7 +209,7 @@ def _readers_negative(allowed, watts, weight_bytes, cache_bytes, bandwidth):
     return ceil(weight_bytes / room) if room else None
 
 
-ENOUGH, NONE = "some number of readers is enough", "no number is enough"
+ENOUGH, NONE = "some number of readers is enough", "no number is enough, or only thousands"
 
 
 def _draw_readers(rng, group):
@@ -217,8 +217,9 @@ def _draw_readers(rng, group):
     the room is such a power too (torch divides a number by a tensor by way of its reciprocal). In most of them many readers.
     """
     cache = rng.randrange(4, 300)
-    if group == NONE:
-        room, weights = rng.choice([0, 0, -1, -rng.randrange(2, cache)]), rng.randrange(500, 20_000)
+    if group == NONE:  # nearly half have an answer, or whoever returns nothing at all would be right
+        weights = rng.randrange(2_000, 20_000) + 1 / 16
+        (room,) = rng.choices([-rng.randrange(1, cache), 0, rng.choice([1 / 8, 1 / 4, 1 / 2, 1])], (10, 1, 12))
     else:
         whole, readers = rng.random() < 0.46, rng.choice([1, 1, *range(2, 40)])
         room = 2 ** rng.randrange(3, 9) if whole else 4 * rng.randrange(2, 100)
@@ -434,6 +435,7 @@ CHECKS = [
             NONE: [
                 _in_mib(cache=128, room=-64, weights=14_000),
                 _in_mib(cache=128, room=0, weights=14_000),
+                _in_mib(cache=128, room=1 / 4, weights=14_000 + 1 / 16),
             ],
         },
         generate=_draw_readers,

@@ -18,6 +18,7 @@ from course_lib.figures.ticks import FEW, MOST, few_ticks, linear_ticks, log_tic
         (5e-10, "s", "0.5 ns"),
         (3600, "s", "3,600 s"),
         (1e4, "s", "10⁴ s"),
+        (9999.999999999998, "s", "10⁴ s"),
         (2e5, "s", "2·10⁵ s"),
         (14_400, "s", "1.44·10⁴ s"),
         (1e12, "s", "10¹² s"),

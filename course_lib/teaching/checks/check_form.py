@@ -226,7 +226,8 @@ def faults(check: Check, draws: int = DRAWS) -> list[str]:
     More than three tolerances must lie between the right answer and each known wrong one on at least one public input,
     and between any two known wrong ones: else a message goes to the wrong learner. On a drawn input a known wrong
     answer is right, or that far off; and so often off that it cannot escape all hidden inputs of a submission. With
-    groups it may be right on *all* inputs of a group, if it is not in another.
+    groups it may be right on *all* inputs of a group, if it is not in another. No group is earned by one answer to
+    everything, such as None.
     """
     try:
         data = public_cases(check)
@@ -249,11 +250,27 @@ def faults(check: Check, draws: int = DRAWS) -> list[str]:
             for group in check.group_points()
             for seed in range(draws if check.unit is None else 1)
         ]
+        found += _constant_faults(check, drawn)
         for name in check.wrong:
             found += islice(_drawn_faults(check, name, drawn), MOST_FAULTS)
     except ValueError as error:
         return [str(error)]
     return list(dict.fromkeys(found))
+
+
+def _constant_faults(check: Check, drawn: Sequence[tuple[str, dict]]) -> Iterator[str]:
+    """Where who always gives the same answer, and has understood nothing, earns the points of a group."""
+    for group in check.groups:
+        public, rest = (
+            [expected(check, case) for where, case in cases if where == group] for cases in (check.inputs(), drawn)
+        )
+        first = public[0]
+        right = statistics.mean(check.same.distance(first, each) <= 1 for each in rest)
+        if all(check.same.distance(first, each) <= 1 for each in public) and right**HIDDEN > ESCAPES:
+            yield (
+                f"check {check.id!r}: {short(first)} is right on all public inputs of {group!r}, "
+                f"and on {right:.0%} of the drawn ones"
+            )
 
 
 def _drawn_faults(check: Check, name: str, drawn: Sequence[tuple[str, dict]]) -> Iterator[str]:

@@ -20,8 +20,7 @@ STEPS, AT, LARGE = 120, 65, 1e4  # steps, the bad one, the factor of its pixels
 LIMIT, RECENT = 20, 30  # times the median norm, norms that it is taken of
 LOOK = 10  # steps between two looks at the loss
 SGD_RATE = 0.1
-SOON = AT + 10  # the step before which the accuracy is looked at early
-EARLY = "none, step 75"  # `SOON`: the names of cases stand in the words too
+EARLY, SOON = "none, early", AT + 10  # a run that ends early, and the step before which it ends
 FAULTS = {
     "no fault": (EARLY, "none", "SGD"),
     "pixels × 10,000": (EARLY, "none", "clip", "skip outliers", "roll back", "SGD"),

@@ -45,16 +45,16 @@ def asked(touch: str) -> int:
 
 
 def _expected(device: hardware.Device, touch: str) -> float:
-    """Whole pages of what is touched, in MB."""
-    return MOST_PAGES.get(touch, SIZE) / 1e6
+    """Whole pages of what is touched."""
+    return MOST_PAGES.get(touch, SIZE)
 
 
 def _observe(bench, seconds: float, touch: str) -> list[float]:
-    """MB of the file that are in memory afterwards, three times over, each from nothing."""
+    """Bytes of the file that are in memory afterwards, three times over, each from nothing."""
     if not (hasattr(os, "posix_fadvise") and hasattr(mmap, "MADV_RANDOM")):
         raise Unavailable(say("no-advice"))
     with disk_stream.temporary_file(SIZE) as file:
-        return [_touched(file, touch) / 1e6 for _ in range(3)]
+        return [_touched(file, touch) for _ in range(3)]
 
 
 def _touched(file, touch: str) -> int:
@@ -93,7 +93,7 @@ def resident(mapped) -> int:
 
 
 def plot(result):
-    """MB in memory, by what was touched."""
+    """Bytes in memory, by what was touched."""
     return dots(result, title=say("title", size=SIZE / 1e6), axis=say("axis"), log=False)
 
 
@@ -102,7 +102,7 @@ EXPERIMENT = Experiment(
     question=say("question"),
     columns=quantity_columns(
         say("columns", "measured"),
-        "MB",
+        "B",
         Column("touch", say("columns", "touch"), "", "str", shown=False),
         Column("asked", say("columns", "asked"), "B", "int"),
     ),

@@ -54,6 +54,26 @@ def test_a_check_that_cannot_be(changes, says):
         a_check(**changes)
 
 
+def test_no_group_is_earned_by_one_answer_to_everything():
+    """Where the right answer is always None, who writes nothing is paid; one drawn input in two prevents it."""
+
+    def found(numbers, public):
+        check = a_check(
+            points=2,
+            signature="root(n)",
+            groups={"squares": 1, "below zero": 1},
+            public={"squares": [(4,), (9,)], "below zero": public},
+            generate=lambda rng, group: (rng.choice([16, 25] if group == "squares" else numbers),),
+            reference=lambda n: n**0.5 if n >= 0 else None,
+            wrong={"half": lambda n: n / 2},
+        )
+        return [fault for fault in faults(check) if "on all public inputs" in fault]
+
+    assert len(found([-1, -2], [(-1,), (-4,)])) == 1
+    assert found([-1, -2], [(-1,), (1,)]) == []
+    assert found([-1, 49], [(-1,), (-4,)]) == []
+
+
 @pytest.mark.parametrize("tolerance", [-1, math.nan, math.inf, "small"])
 def test_a_tolerance_that_cannot_be(tolerance):
     with pytest.raises(ValueError, match="rel must be a finite number"):
