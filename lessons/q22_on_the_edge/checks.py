@@ -435,7 +435,7 @@ CHECKS = [
             NONE: [
                 _in_mib(cache=128, room=-64, weights=14_000),
                 _in_mib(cache=128, room=0, weights=14_000),
-                _in_mib(cache=128, room=1 / 4, weights=14_000 + 1 / 16),
+                _in_mib(cache=127.75, room=1 / 4, weights=14_000 + 1 / 16),
             ],
         },
         generate=_draw_readers,
