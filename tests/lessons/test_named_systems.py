@@ -23,7 +23,9 @@ def printed(cell) -> str:
 @pytest.mark.parametrize("system", NAMED["system"], ids=lambda system: system["name"])
 def test_a_named_system_runs(system):
     cell = CELLS[system["cell"]]
-    assert cell.cell_type == "code" and cell.execution_count and printed(cell)
+    assert cell.cell_type == "code"
+    assert cell.execution_count
+    assert printed(cell)
     assert not any(out.output_type == "error" for out in cell.outputs)
     assert re.search(system["shows"], cell.source + printed(cell))
 
@@ -31,7 +33,9 @@ def test_a_named_system_runs(system):
 @pytest.mark.parametrize("system", NAMED["described"], ids=lambda system: system["name"])
 def test_what_cannot_run_here_is_described(system):
     cell = CELLS[system["cell"]]
-    assert cell.cell_type == "markdown" and system["shows"] in cell.source and system["why"]
+    assert cell.cell_type == "markdown"
+    assert system["shows"] in cell.source
+    assert system["why"]
 
 
 def test_none_is_named_twice():
