@@ -37,6 +37,19 @@ def test_eight_cards_wait_for_two_messages_a_layer():
     assert prices.TOKENS / left == pytest.approx(793.65, rel=1e-4)
 
 
+def test_launches_run_ahead_of_messages_and_only_the_distance_comes_on_top():
+    # 126 layers: 6.3 ms of launches a step beside 1.26 ms of messages, or 10.08 ms of them
+    assert prices.seconds("eight", ["arithmetic", "bytes"]) == pytest.approx(500 * 6.3e-3 + AWAY)
+    assert prices.seconds("eight", ["arithmetic", "bytes"], link=40e-6) == pytest.approx(500 * 10.08e-3 + AWAY)
+
+
+def test_a_long_prompt_waits_for_arithmetic_until_its_weights_bind():
+    now, then = (prices.seconds("prompt", [*free, "distance"]) for free in ([], ["arithmetic"]))
+    # no more than 2 FLOP a parameter and token, and attention: less than half as much again
+    assert 0.9 < now / (2 * 8192 * PARAMETERS / PEAK) < 1.5
+    assert then == pytest.approx(READ / BANDWIDTH)
+
+
 def test_the_message_is_the_row_of_the_sweep():
     # 16,384 numbers of 2 bytes; 1.44 GB/s of bus bandwidth, which counts 2 · 7/8 of the buffer
     assert prices.published_message() == pytest.approx(32_768 * 2 * 7 / 8 / 1.44e9)
