@@ -209,7 +209,7 @@ def _readers_negative(allowed, watts, weight_bytes, cache_bytes, bandwidth):
     return ceil(weight_bytes / room) if room else None
 
 
-ENOUGH, NONE = "some number of readers is enough", "no number is enough, or only thousands"
+ENOUGH, NONE = "some number of readers is enough", "no number is enough, or none seems to be"
 
 
 def _draw_readers(rng, group):
@@ -284,6 +284,9 @@ CHECKS = [
         wrong={
             "the whole step": lambda watts, bandwidth, weight_bytes, cache_bytes, readers: (
                 watts / bandwidth * (weight_bytes + readers * cache_bytes)
+            ),
+            "no cache": lambda watts, bandwidth, weight_bytes, cache_bytes, readers: (
+                watts / bandwidth * weight_bytes / readers
             ),
             "cache shared": lambda watts, bandwidth, weight_bytes, cache_bytes, readers: (
                 watts / bandwidth * (weight_bytes + cache_bytes) / readers

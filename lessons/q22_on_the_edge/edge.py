@@ -5,7 +5,7 @@ from course_lib.accounting import economics, hardware, inference, models, precis
 MODEL, CONTEXT = "llama3-8b", 1024
 PHONE, CLOUD = "apple-a17-pro-npu", "h100-sxm"
 WATTS = 8.0  # W of the whole phone while it writes: an assumption of this unit
-PUE = 1.1  # all energy of the data centre over that of its cards: an assumption
+PUE = 1.1  # cooling and losses: all energy over that of the machines (Q21), here of the cards alone; an assumption
 FLASH = 2.0e9  # B/s that the phone's flash hands out: an assumption
 WAY = 0.070  # s to the data centre and back, and into a batch: an assumption
 PROMPT_SHARE = 0.5  # of the peak that reading a prompt reaches: an assumption

@@ -1,6 +1,7 @@
 """Every unit: its solutions score full marks, its blanks zero, each known wrong answer gets its own message."""
 
 import functools
+import re
 import sys
 from pathlib import Path
 
@@ -44,6 +45,16 @@ def graded(notebook: Path) -> dict[str, tuple[CheckResult, float]]:
 def answer(a_check, function):
     """What a learner gives to `check`: the function, or the quantity."""
     return function if a_check.unit is None else function()
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_points_are_split_only_where_the_check_splits_them(unit):
+    """What stands after "2 points:" below a heading is what some check of that exercise scores in groups."""
+    split = {a_check.id for a_check in CHECKS if a_check.groups}
+    for exercise in (ROOT / "lessons" / unit / "exercises.md").read_text().split("\n## ")[1:]:
+        if re.search(r"^\*Difficulty .* points?:", exercise, re.MULTILINE):
+            named = re.findall(r'^check\("([^"]+)"', exercise, re.MULTILINE)
+            assert split.intersection(named), exercise.partition("\n")[0]
 
 
 def test_there_are_exercises():
