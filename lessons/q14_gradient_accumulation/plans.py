@@ -29,14 +29,6 @@ def sent(params: int, *, parts: int, cards: int, no_sync: bool, size: int = 4) -
     return once.bytes_per_rank * (1 if no_sync else parts)
 
 
-def steps_to_loss(batch: float, least: float, critical: float) -> float:
-    """Steps to a loss: `least` with an endless batch, twice as many with the critical one.
-
-    (McCandlish et al., arXiv 1812.06162, section 2.)
-    """
-    return least * (1 + critical / batch)
-
-
 @dataclass(frozen=True)
 class Step:
     """A step of one card: bytes alive at its worst, FLOPs, seconds at the peak, bytes sent with and without no_sync."""

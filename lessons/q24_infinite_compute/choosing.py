@@ -1,7 +1,7 @@
 """The best of many by a judge: how good is it really? And how good would it be by a judge who is never wrong?"""
 
 from functools import cache
-from math import log, sqrt
+from math import sqrt
 from statistics import NormalDist
 
 JUDGES = ("exact", "noisy", "gullible")
@@ -35,13 +35,3 @@ def largest(tries: int) -> float:
 def expected(judge: str, tries: int) -> float | None:
     """Of quality and error of one size only half of what a score promises is quality; None where nothing is known."""
     return {"exact": largest(tries), "noisy": largest(tries) / sqrt(2), "gullible": None}[judge]
-
-
-def tries_for(quality: float) -> float:
-    """About how many tries an exact judge needs for a quality of so many standard deviations: e^(quality²/2)."""
-    return 2.718281828459045 ** (quality**2 / 2)
-
-
-def bits(tries: int) -> float:
-    """What the answer of a judge tells: which one of so many."""
-    return log(tries, 2)
