@@ -12,10 +12,15 @@ def _ruling(cases) -> str:
 
 
 def s003_66() -> Verdict:
-    """The final run under five pairs of FLOP/s and price, and all of a plan: within 2 % of 4.6 million?"""
+    """The final run under five pairs of FLOP/s and price, by another account of its hours, and all of a plan: within 2 % of
+    4.6 million?
+    """
+    from course_lib.experiments import published
+
     a100, h100, v100 = (hardware.load(id) for id in ("a100-40-sxm", "h100-sxm", "v100-sxm2"))
     bills = {
         "post": bill.hours() * bill.PRICE,
+        "account": published.get("gpt3-energy").predict["hours"] * bill.PRICE,
         "peak": bill.hours(v100.peak("fp16")) * bill.PRICE,
         "list": bill.hours() * v100.price_per_hour,
         "a100": bill.hours(0.5 * a100.peak("bf16")) * a100.price_per_hour,

@@ -6,7 +6,8 @@ import random
 import pytest
 
 from course_lib.accounting import economics
-from course_lib.units.q21_why_so_expensive import bill, cluster, data_bill
+from course_lib.experiments import published
+from course_lib.units.q21_why_so_expensive import bill, claims, cluster, data_bill
 from course_lib.units.q21_why_so_expensive.experiments import prepare_data
 
 
@@ -16,6 +17,15 @@ def test_the_famous_number_and_the_others_of_the_title():
     assert bill.hours() * 1.5 == pytest.approx(4.6726e6, rel=1e-4)
     assert bill.hours() * 3.06 == pytest.approx(9.5321e6, rel=1e-4)
     assert bill.hours(0.4 * 989e12) * 6.88 == pytest.approx(1.5169e6, rel=1e-4)
+
+
+def test_the_later_account_of_the_run_has_more_hours():
+    # 10,000 cards for 14.8 days: 3.552e6 h; 3.14e23 / 3.552e6 / 3600 = 24.56e12; / 3,115,079 = 1.140; x 1.50 = 5.328e6
+    hours = published.get("gpt3-energy").predict["hours"]
+    assert hours == 10_000 * 14.8 * 24
+    assert bill.FLOPS / hours / 3600 == pytest.approx(24.56e12, rel=1e-3)
+    assert hours / bill.hours() == pytest.approx(1.140, rel=1e-3)
+    assert claims.s003_66().values["bills"]["account"] == pytest.approx(5.328, rel=1e-3)
 
 
 @pytest.mark.parametrize(("chance", "fraction"), [(0.25, 0.3), (0.5, 1), (0.9, 0.5), (1, 0.7)])
