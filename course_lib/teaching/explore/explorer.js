@@ -1,7 +1,7 @@
 // An explorer: controls, the picture of plots.js, the numbers, and the call that shows this state again. Every change of a control
 // asks Python once; a control shows at once what the learner chose, and takes Python's value when no question of this view is open:
 // from the answer to the last one, or because another view of the same explorer asked.
-const LONG = 22; // characters of an option from which on a choice takes two columns
+const ROOM = 29; // characters that a column has for a name (of eleven at least, as the style has it) and an option
 const PATIENCE = 3000; // ms until the page says that no answer came
 
 function make(parent, name, properties = {}, attributes = {}) {
@@ -21,7 +21,7 @@ const CONTROLS = {
     const frame = make(bar, "label", { className: "control" });
     make(frame, "span", { className: "name", textContent: label });
     const select = make(frame, "select", {}, { "aria-label": label, ...QUIET });
-    frame.classList.toggle("long", Math.max(...texts.map((text) => text.length)) > LONG);
+    frame.classList.toggle("long", Math.max(label.length, 11) + Math.max(...texts.map((text) => text.length)) > ROOM);
     select.addEventListener("change", () => ask(select.value));
     let shown = "";
     const offer = (texts) => {
