@@ -160,6 +160,17 @@ def _quantize_scale_one(weights, bits, group):
     return {"integers": found["integers"], "scales": [scale or 1.0 for scale in found["scales"]]}
 
 
+def _zeros_if(is_zero):
+    """The right answer but for what counts as a group of zeros."""
+
+    def wrong(weights, bits, group):
+        parts = _groups(weights, group)
+        scales = [0.0 if is_zero(part) else _quantize(part, bits, group)["scales"][0] for part in parts]
+        return {"integers": _with(weights, scales, group), "scales": scales}
+
+    return wrong
+
+
 def _quantize_scale_of_the_first(weights, bits, group):
     """A weight that stands in two groups gets the scale of the first."""
     scales = _quantize(weights, bits, group)["scales"]
@@ -171,14 +182,17 @@ def _quantize_drops_the_rest(weights, bits, group):
     return _quantize(weights[: len(weights) // group * group], bits, group)
 
 
+# Groups of three: negative numbers; zeros; zeros and one number between, or behind, them; equal numbers; a shorter rest.
+_ZEROS = [-1.0, -0.3, -0.62, 0.0, 0.0, 0.0, 0.0, 0.6, 0.0, 0.0, 0.0, -0.5, 0.3, 0.3, 0.3, 0.8, -0.2]
+
 # Twelve groups of two, one of them very small; one weight just below the middle between two points.
 _MANY = [7.0, 3.4996, -0.4, 1.4, 3e-4, -1e-4, 0.9, 0.2, -0.6, -0.35, 2.1, 0.5]
 _MANY += [0.0, 0.0, 1.2, -1.0, 0.03, 0.07, -5.6, 2.3, 0.8, -0.8, 0.45]
 
 
 def _draw_quantize(rng):
-    """Five groups in any order, one of zeros, one of negative numbers, one with the scale of another and one whose largest
-    number is a smaller one of another, and a last one that is shorter.
+    """Eight groups in any order, one of zeros, two of zeros and one other number, one of equal numbers, one of negative
+    ones, one with the scale of another and one whose largest number is a smaller one of another; a last one is shorter.
     """
     bits, group = rng.choice([2, 3, 4, 5, 8]), rng.randrange(3, 8)
     first = _group(rng, group, bits)
@@ -186,7 +200,10 @@ def _draw_quantize(rng):
     smaller = max((number for number in first if abs(number) < abs(largest)), key=abs)
     below = [number for number in _group(rng, group, bits, abs(smaller)) if abs(number) < abs(smaller)]
     negative = [-abs(number) for number in _group(rng, group, bits)]
-    parts = [first, first[::-1], [*below, smaller], negative, [0.0] * group]
+    zeros = [0.0] * (group - 1)
+    place, size = rng.randrange(1, group), rng.uniform(0.1, 3)
+    parts = [first, first[::-1], [*below, smaller], negative, [0.0] * group, [rng.uniform(0.1, 3)] * group]
+    parts += [[*zeros[:place], each, *zeros[place:]] for each in (size, -size)]
     rng.shuffle(parts)
     parts.append(_group(rng, rng.randrange(1, group), bits))
     return [number for part in parts for number in part], bits, group
@@ -401,6 +418,12 @@ def _two_smallest(matrix):
     return [[1 - kept for kept in row] for row in _two_of_four(matrix)]
 
 
+def _blocks_of_rows(matrix):
+    """Rows behind the last whole block of four stay as they were: nothing is marked."""
+    done = len(matrix) // 4 * 4
+    return _two_of_four(matrix[:done]) + [[0] * len(row) for row in matrix[done:]]
+
+
 def _half_of_the_row(matrix):
     found = []
     for row in matrix:
@@ -410,11 +433,11 @@ def _half_of_the_row(matrix):
 
 
 def _draw_two(rng):
-    """Eight columns and four or eight rows, the last of them an earlier one again. A size may stand in several fours, in
+    """Eight columns and three to eight rows, the last of them an earlier one again. A size may stand in several fours, in
     one of which it stays and in another not; what people get wrong differs.
     """
     while True:
-        rows = rng.choice([4, 8])
+        rows = rng.choice([3, 5, 6, 8])
         sizes = [size for _ in range(2 * rows) for size in rng.sample(range(1, 40), k=4)]
         numbers = [rng.choice([-1, 1]) * size / 100 for size in sizes]
         matrix = [numbers[8 * row : 8 * row + 8] for row in range(rows - 1)]
@@ -491,7 +514,7 @@ CHECKS = [
         public=[
             ([1.0, -0.6, 0.25, 0.0], 4, 4),
             ([2.0, -2.0, 0.4, 1.8], 2, 4),
-            ([-1.0, -0.3, -0.62, 0.0, 0.0, 0.0, 0.8, -0.2], 4, 3),
+            (_ZEROS, 4, 3),
             ([0.317, 2.54, -1.1, 0.77, -0.13], 8, 2),
             ([0.5, -0.12, 0.2, 0.03, -0.1, 0.06, -0.9, 0.5, 0.9, 0.1, -0.2, 0.0, 0.3, 0.2, 0.5], 4, 7),
             (_MANY, 4, 2),
@@ -507,6 +530,8 @@ CHECKS = [
             "one scale": _quantize_one_scale,
             "no sizes": _quantize_no_sizes,
             "span": _quantize_span,
+            "zeros by the largest": _zeros_if(lambda part: max(part) == 0),
+            "zeros by the first": _zeros_if(lambda part: part[0] == 0),
             "scale one": _quantize_scale_one,
             "scale of the first": _quantize_scale_of_the_first,
             "rest dropped": _quantize_drops_the_rest,
@@ -594,7 +619,12 @@ CHECKS = [
         id="q10.two-of-four",
         points=3,
         signature="two_of_four(matrix)",
-        public=[(_FOUR,), (_AGAIN,), ([[0.1, 0.2, 0.3, -0.4, -0.6, 0.5, 0.7, 0.8, 2.1, 0.9, 1.1, -1.2]] * 4,)],
+        public=[
+            (_FOUR,),
+            (_AGAIN,),
+            ([[0.1, 0.2, 0.3, -0.4, -0.6, 0.5, 0.7, 0.8, 2.1, 0.9, 1.1, -1.2]] * 4,),
+            (_AGAIN[:3],),
+        ],
         generate=_draw_two,
         reference=_two_of_four,
         same=EXACT,
@@ -603,6 +633,7 @@ CHECKS = [
             "columns": _two_axis_left,
             "signs": _two_signs_left,
             "smallest": _two_smallest,
+            "blocks of rows": _blocks_of_rows,
             "half of the row": _half_of_the_row,
         },
     ),
