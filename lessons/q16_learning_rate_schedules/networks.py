@@ -6,6 +6,7 @@ that gives the rate of a step.
 
 import math
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -183,12 +184,12 @@ class Characters:
 
     def branch(self, seed: int) -> "Characters":
         """A copy, with its optimizer's state, that goes on with other text."""
-        copy = Characters(self.torch, seed)
+        branch = Characters(self.torch, seed)
         with self.torch.no_grad():
-            for own, other in zip(copy.weights, self.weights, strict=True):
+            for own, other in zip(branch.weights, self.weights, strict=True):
                 own.copy_(other)
-        copy.optimizer.load_state_dict(self.optimizer.state_dict())
-        return copy
+        branch.optimizer.load_state_dict(deepcopy(self.optimizer.state_dict()))  # it would share the averages
+        return branch
 
     def tested(self) -> float:
         """Nats per character on text that was not learned, always at the same places."""

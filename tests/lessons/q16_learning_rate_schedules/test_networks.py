@@ -3,9 +3,10 @@
 import pytest
 import torch
 
+from course_lib.experiments.nets import digits
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.bench import Bench
-from course_lib.units.q16_learning_rate_schedules import networks
+from course_lib.units.q16_learning_rate_schedules import networks, schedules
 from course_lib.units.q16_learning_rate_schedules.schedules import rates
 
 
@@ -43,6 +44,8 @@ def test_a_branch_goes_on_where_its_trunk_is():
     before = trunk.tested()
     branch.train([0.01] * 2)
     assert trunk.tested() == before != branch.tested()
+    alone = networks.Characters(torch, 0).train([0.01] * 5)
+    assert trunk.train([0.01] * 2).tested() == alone.tested()  # weights and averages of the trunk are its own
 
 
 def test_a_seed_decides_everything():
@@ -98,3 +101,59 @@ def test_from_sixteen_on_the_batch_buys_little_rate(seed, monkeypatch):
 
     assert steps(networks.LEARN, 1.2) < steps(networks.LEARN, 0.8) < steps(networks.LEARN, 2.4)
     assert steps(16, 1.2) > 1.5 * steps(16, 0.8)
+
+
+def steepest(after: int, rate: float, count: int = 7) -> list[float]:
+    """The largest curvatures after so many steps, by subspace iteration on products of the whole Hessian."""
+    images, classes = digits.tensors(torch)
+    x = images[: networks.IMAGES].flatten(1).double()
+    y = torch.nn.functional.one_hot(classes[: networks.IMAGES], digits.CLASSES).double()
+    start = networks._layers(torch, (64, 32, 10), torch.Generator().manual_seed(0), torch.float64)
+
+    def loss(flat):
+        parts = flat.split([part.numel() for part in start])
+        w = [part.view(own.shape) for part, own in zip(parts, start, strict=True)]
+        return ((networks._tanh(torch, w, x) - y) ** 2).sum(1).mean() / 2
+
+    slope = torch.func.grad(loss)
+    flat = torch.cat([part.detach().flatten() for part in start])
+    assert len(flat) == 2410
+    for _ in range(after):
+        flat = flat - rate * slope(flat)
+    turn = torch.func.vmap(lambda v: torch.func.jvp(slope, (flat,), (v,))[1])
+    rows = torch.randn(16, len(flat), generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    for _ in range(60):
+        rows = turn(torch.linalg.qr(rows.T).Q.T)
+    basis = torch.linalg.qr(rows.T).Q.T
+    values, turns = torch.linalg.eigh(turn(basis) @ basis.T)
+    found = (turns.T @ basis).flip(0)[:count]
+    largest = values.flip(0)[:count]
+    assert torch.dist(turn(found), largest[:, None] * found) < 1e-2
+    return largest.tolist()
+
+
+@pytest.mark.slow
+def test_five_directions_are_too_steep_and_four_come_to_the_limit():
+    begun, there, ended = (steepest(after, 0.2) for after in (0, 600, 1200))
+    assert begun[0] == pytest.approx(20.55, abs=0.01)
+    assert begun[4] > 10 > begun[5]
+    for found in (there, ended):
+        assert all(abs(one - 10) < 0.35 for one in found[:4])
+        assert found[4] < 9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_at_their_best_peaks_branches_of_short_runs_end_lower_than_cosines(seed):
+    def branch(steps, peak):
+        stable = round((1 - schedules.DECAY) * steps)
+        trunk = networks.Characters(torch, seed).train([peak] * stable)
+        return trunk.branch(1000 + seed).train(rates("linear", steps - stable, peak)).tested()
+
+    def cosine(steps, peak):
+        return networks.characters_loss(torch, rates("cosine", steps, peak), seed)
+
+    with timing.single_thread(torch):
+        assert 0.01 < cosine(200, 0.03) - branch(200, 0.02) < 0.04
+        assert 0 < cosine(400, 0.02) - branch(400, 0.02) < 0.025
+        assert cosine(800, 0.02) == pytest.approx(branch(800, 0.01), abs=0.02)
