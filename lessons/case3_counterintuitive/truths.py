@@ -1,13 +1,31 @@
-"""The truths behind the cards of this unit, computed when a learner reveals one."""
+"""The truth of each prediction card of case 3, computed when a learner reveals it."""
 
-from course_lib.accounting import hardware
+from course_lib import experiments
+from course_lib.accounting import hardware, roofline
 
-
-def read_once() -> float:
-    """Milliseconds to read 16 GB once from the memory of an H100 SXM."""
-    return 16e9 / hardware.load("h100-sxm").memory_bandwidth * 1e3
+RECORDED = "amd-epyc-2-cores"  # the processor on which this project recorded its experiments
 
 
-def elsewhere() -> float:
-    """Milliseconds to read 40 GB once from the memory of an A100 with 80 GB."""
-    return 40e9 / hardware.load("a100-80-sxm").memory_bandwidth * 1e3
+def flops_for_a_call(us, giga, kilo, late, upside) -> float:
+    return us * 1e-6 * giga * 1e9
+
+
+def same_numbers() -> str:
+    sorts = experiments.load("sorting", RECORDED).measured
+    times = sorts["32 bits, stable"] / sorts["16 bits, stable"]
+    return "far" if times > 5 else "twice" if times > 1.4 else "equal"
+
+
+def eight_chains() -> str:
+    hops = experiments.load("independent_chains", RECORDED).measured
+    share = hops["128 MiB, 8 chains"] / hops["128 MiB, 1 chain"]
+    return "fifth" if share <= 0.2 else "half" if share < 0.75 else "equal"
+
+
+def last_logits() -> float:
+    device = hardware.load("mi300x")
+    every, last = (
+        roofline.predict_seconds([roofline.matmul(rows, 3584, 152_064, dtype="bf16")], device=device)
+        for rows in (8192, 1)
+    )
+    return every / last

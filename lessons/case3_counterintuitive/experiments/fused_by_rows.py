@@ -29,7 +29,9 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     for layer, chunks in CHUNKS.items():
         heat = Heat(partial(forms, layer=layer), rounds)
         for chunk in chunks:
-            found.append(_case(f"{layer}, {chunk:,} rows", heat, str(chunk), str(chunks[0]), say("calls", "rows"), layer, chunk))
+            found.append(
+                _case(f"{layer}, {chunk:,} rows", heat, str(chunk), str(chunks[0]), say("calls", "rows"), layer, chunk)
+            )
     heat = Heat(bias, rounds)
     for name in BIAS:
         found.append(_case(name, heat, name, BIAS[0], say("calls", "bias"), "bias", 0))
@@ -47,7 +49,10 @@ def forms(torch, layer: str):
     rows, width, hidden = SHAPES[layer]
     draw = torch.Generator().manual_seed(0)
     x = torch.randn(rows, width, generator=draw)
-    up, down = torch.randn(width, hidden, generator=draw) / width**0.5, torch.randn(hidden, width, generator=draw) / hidden**0.5
+    up, down = (
+        torch.randn(width, hidden, generator=draw) / width**0.5,
+        torch.randn(hidden, width, generator=draw) / hidden**0.5,
+    )
     y = torch.empty(rows, width)
 
     def in_chunks(chunk):

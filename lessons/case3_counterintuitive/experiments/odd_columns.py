@@ -43,9 +43,7 @@ def forms(torch, rows: int):
     draw = torch.Generator().manual_seed(0)
     a = torch.randn(rows, INNER, generator=draw)
     return {
-        str(columns): partial(
-            torch.mm, a, torch.randn(INNER, columns, generator=draw), out=torch.empty(rows, columns)
-        )
+        str(columns): partial(torch.mm, a, torch.randn(INNER, columns, generator=draw), out=torch.empty(rows, columns))
         for columns in COLUMNS
     }
 
