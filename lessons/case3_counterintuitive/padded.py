@@ -1,6 +1,6 @@
 """Products of unequal lengths in one padded call: what is wasted, what is saved, and where the sign turns."""
 
-from math import ceil, sqrt
+from math import sqrt
 
 COUNT = 256  # products
 WIDTH = 32  # of each row
@@ -24,18 +24,8 @@ def predicted(longest: int, call: float, rate: float) -> dict[str, float]:
     return {"exact": COUNT * call + work["exact"] / rate, "padded": call + work["padded"] / rate}
 
 
-def turns_at(call: float, rate: float) -> int:
-    """The shortest longest length from which padding loses: among the powers of two and all lengths between."""
-    longest = 2
-    while (both := predicted(longest, call, rate))["padded"] < both["exact"]:
-        longest += 1
-    return longest
-
-
 def turns_near(call: float, rate: float) -> float:
-    """The same in a formula, for many lengths: of L² a third is used, so 2 · WIDTH · (2/3) L² FLOPs buy a call."""
+    """The longest length L at which padding breaks even, for many lengths: a third of L² is used, so two thirds of
+    2 · WIDTH · L² FLOPs are wasted for each call.
+    """
     return sqrt(0.75 * call * rate / WIDTH)
-
-
-def chunks(rows: int, chunk: int) -> int:
-    return ceil(rows / chunk)

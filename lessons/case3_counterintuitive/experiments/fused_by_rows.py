@@ -38,6 +38,15 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     return tuple(found)
 
 
+def bytes_moved(layer: str, chunk: int) -> int:
+    """Weights once for each chunk, x and y once; all rows at once, the hidden layer is written and read twice as well.
+    With fewer rows it is taken to stay in a cache.
+    """
+    rows, width, hidden = SHAPES[layer]
+    weights = -(-rows // chunk) * 2 * width * hidden
+    return 4 * (weights + 2 * rows * width + (4 * rows * hidden if chunk == rows else 0))
+
+
 def _case(name: str, heat: Heat, form: str, base: str, call: str, layer: str, chunk: int) -> Case:
     observe = partial(heat.over, name=form, base=base)
     facts = {"layer": layer, "chunk": chunk}

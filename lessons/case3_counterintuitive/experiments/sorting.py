@@ -20,6 +20,7 @@ say = words(__file__)
 KEYS = 1_000_000
 WIDE = ("AVX512", "X86_V4")  # how the names of instructions on 512 bits begin, in NumPy's list
 SORTS = {  # case -> type of the keys, keyword, nearly sorted before, what is withheld
+    "8 bits, stable": ("uint8", "stable", False, ""),
     "16 bits, default": ("uint16", "quicksort", False, ""),
     "16 bits, stable": ("uint16", "stable", False, ""),
     "32 bits, default": ("uint32", "quicksort", False, ""),
@@ -34,7 +35,7 @@ SORTS = {  # case -> type of the keys, keyword, nearly sorted before, what is wi
 
 
 def keys(type: str, nearly: bool):
-    """The same numbers below 65,536 in any type; nearly sorted, a hundred of them stand elsewhere."""
+    """The same numbers below 65,536 in any type (of 8 bits, their lower byte); nearly sorted, a hundred are replaced by 0."""
     import numpy as np
 
     drawn = np.random.default_rng(0)
@@ -57,6 +58,8 @@ def two_passes(numbers):
 def seconds(type: str, kind: str, nearly: bool, rounds: int) -> list[float]:
     """Processor seconds of a sort in place, of each round; the copy before it is not timed."""
     numbers, found = keys(type, nearly), []
+    if kind == "radix":
+        numbers = numbers * numbers.dtype.type(2**16 + 1)  # in the same order, and no byte is the same in all
     for _ in range(rounds):
         copy = numbers.copy()
         begin = time.process_time()
@@ -89,7 +92,7 @@ def _observe(bench, limit: float, case: str, rounds: int) -> list[float]:
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """Ten sorts; full has more rounds."""
+    """Eleven sorts; full has more rounds."""
     return tuple(
         Case(
             case,
