@@ -1,6 +1,11 @@
-"""FLOPs of one convolution by three algorithms, counted."""
+"""FLOPs of one convolution by three algorithms, bytes of a radix sort, counted; and a published rate of one."""
 
 from math import log2
+
+ONESWEEP = 29.4e9
+"""Keys a second, 32 bits each, on an A100 (which of the two is not said): Adinets and Merrill, arXiv 2206.01784, 2022,
+abstract. Published, not measured here.
+"""
 
 
 def direct(n: int, kernel: int) -> int:
@@ -31,3 +36,8 @@ def winograd(pair, kernel) -> tuple[list[float], int]:
         (d[1] - d[3]) * g[2],
     ]
     return [m[0] + m[1] + m[2], m[1] - m[2] - m[3]], len(m)
+
+
+def radix_bytes(bits: int, digit: int = 8) -> int:
+    """Bytes that move for each key: one reading that counts digits, then a reading and a writing in each pass."""
+    return bits // 8 * (1 + 2 * -(-bits // digit))

@@ -54,7 +54,7 @@ def view(warps, independent, latency) -> View:
         y=Axis(say("axes", "y"), "%", 0, 115),
         marks=(
             Line((0, needed, top), (0, 100, 100), say("lines", "share"), label_at=1),
-            Line((places, places), (0, 112), say("lines", "places"), dashed=True),
+            Line((places, places, places), (0, 58, 112), say("lines", "places"), label_at=1, dashed=True),
             Points((warps,), (100 * busy,), (say("lines", "here"),), strong=True),
         ),
     )

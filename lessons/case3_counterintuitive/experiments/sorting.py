@@ -97,7 +97,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         Case(
             case,
             say("calls", without or ("radix" if kind == "radix" else "here"), type=type, kind=kind),
-            observe=partial(_observe, case=case, rounds=5 if quick else 15),
+            observe=partial(_observe, case=case, rounds=3 if quick else 15),
             expect=lambda device: None,
             facts={"bits": int(type.removeprefix("uint")), "kind": kind},
         )
