@@ -81,11 +81,12 @@ def _observe(bench, limit: float, case: str, rounds: int) -> list[float]:
     type, kind, nearly, without = SORTS[case]
     if not without:
         return seconds(type, kind, nearly, rounds)
-    call = f"from {__name__} import seconds; import json; print(json.dumps(seconds({type!r}, {kind!r}, {nearly}, {rounds})))"
-    environment = os.environ | {"NPY_DISABLE_CPU_FEATURES": " ".join(withheld(without))}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", call], env=environment, capture_output=True, text=True, timeout=60
-    )
+    environment = os.environ | {
+        "NPY_DISABLE_CPU_FEATURES": " ".join(withheld(without)),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    call = [sys.executable, "-W", "ignore", __file__, type, kind, str(rounds)]
+    done = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=60)
     if done.returncode:
         raise Unavailable(say("unavailable"))
     return json.loads(done.stdout)
@@ -127,3 +128,6 @@ EXPERIMENT = Experiment(
     on_gpu=say("on-gpu"),
     method=say.all("method", keys=KEYS),
 )
+
+if __name__ == "__main__":  # the process in which NumPy does without some instructions
+    print(json.dumps(seconds(sys.argv[1], sys.argv[2], False, int(sys.argv[3]))))

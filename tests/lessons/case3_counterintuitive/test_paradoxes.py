@@ -204,3 +204,14 @@ def test_no_warp_is_refused():
 
 def test_a_step_of_the_slider_is_little_work():
     assert calls_of(lambda: explorer.view(**START | {"warps": 20})) < STEP
+
+
+def test_another_process_sorts_without_vectors():
+    found = sorting._observe(None, 0, "32 bits, default, no vectors", 2)
+    assert len(found) == 2
+    assert all(seconds > 0 for seconds in found)
+
+
+def test_bytes_of_a_radix_sort():
+    assert counted.radix_bytes(32) == 4 + 4 * 8  # counted once; four passes that read and write four bytes
+    assert counted.radix_bytes(16, digit=16) == 2 + 4
