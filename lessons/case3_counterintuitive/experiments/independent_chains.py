@@ -1,0 +1,121 @@
+"""Latency hidden by one thread: a walk along a chain of addresses, or along several chains by turns.
+
+As in `pointer_chase`, torch's own `index_select` walks: index and out are one buffer, and the result is the index again,
+here `chains` elements further on. So element i + chains depends on element i, and `chains` walks are under way at a
+time. Whether each did go along its chain is checked.
+"""
+
+import time
+from functools import partial
+
+from course_lib.accounting import hardware
+from course_lib.experiments.running import timing
+from course_lib.experiments.running.calls import binary_size
+from course_lib.experiments.running.errors import Unavailable
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.figures.charts import curves
+from course_lib.words import words
+
+say = words(__file__)
+
+INT64, LINE = 8, 64  # bytes of an index; bytes from node to node, so that no hop brings the next node along
+HOPS = 2**14  # in one call, over all chains
+NEAR, FAR = 2**18, 2**27  # B: in a cache, and far beyond the caches of most processors
+CHAINS = {NEAR: (1, 8), FAR: (1, 2, 4, 8, 16, 32, 64)}
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """One and eight chains near by, one to 64 far away; full has more rounds."""
+    found = []
+    for working_set, counts in CHAINS.items():
+        walks = _Walks(working_set, counts, 5 if quick else 25)
+        for chains in counts:
+            found.append(
+                Case(
+                    say("case", "one" if chains == 1 else "many", size=binary_size(working_set), chains=chains),
+                    say("calls", chains=chains),
+                    observe=partial(walks.seconds, chains=chains),
+                    expect=lambda device: None,
+                    facts={"where": binary_size(working_set), "chains": chains},
+                )
+            )
+    return tuple(found)
+
+
+def walker(torch, table, order, chains: int):
+    """(function that goes `HOPS` hops on, in turn along `chains` chains; function that says where it has been)."""
+    buffer = bytearray(INT64 * (HOPS + chains))
+    path, behind = (torch.frombuffer(buffer, dtype=torch.int64) for _ in range(2))
+    index, out = path[:HOPS], behind[chains : chains + HOPS]
+    path.zero_()  # no earlier path that a wrong order of loads could find right
+    path[-chains:] = order[torch.arange(chains) * (len(order) // chains)]
+
+    def walk():
+        path[:chains] = path[-chains:].clone()
+        torch.index_select(table, 0, index, out=out)
+
+    walk()
+    if not torch.equal(table[path[:HOPS]], path[chains:]):
+        raise Unavailable(say("unavailable"))
+    return walk, lambda: path.tolist()
+
+
+def ring(torch, nodes: int):
+    """(table in which each node holds the next, nodes in their order): one random cycle through all of them."""
+    step = LINE // INT64
+    order = torch.randperm(nodes, generator=torch.Generator().manual_seed(0)) * step
+    table = torch.zeros(nodes * step, dtype=torch.int64)
+    table[order] = order.roll(-1)
+    return table, order
+
+
+class _Walks:
+    """All walks in one working set, by turns."""
+
+    def __init__(self, working_set: int, counts: tuple[int, ...], rounds: int):
+        self._nodes, self._counts, self._rounds = working_set // LINE, counts, rounds
+        self._found: dict[int, list[float]] = {}
+
+    def seconds(self, bench, seconds: float, chains: int) -> list[float]:
+        """Processor seconds of a hop, of each round."""
+        if not self._found:
+            torch = bench.torch
+            with timing.single_thread(torch), torch.no_grad():
+                table, order = ring(torch, self._nodes)
+                walks = {count: walker(torch, table, order, count)[0] for count in self._counts}
+                self._found = {count: [] for count in walks}
+                for _ in range(self._rounds):
+                    for count, walk in walks.items():
+                        times = 1 if count < 8 else 4
+                        begin = time.process_time()
+                        for _ in range(times):
+                            walk()
+                        self._found[count].append((time.process_time() - begin) / times / HOPS)
+        return self._found[chains]
+
+
+def plot(result):
+    """Time of a hop over the number of chains, near by and far away."""
+    taken = {(row["where"], row["chains"]): row["measured"] for row in result.rows}
+    near, far = binary_size(NEAR), binary_size(FAR)
+    title = say("title", near=taken[near, 1] / taken[near, 8], far=taken[far, 1] / taken[far, 8])
+    return curves(result, x="chains", by="where", title=title, axis=say("axis"))
+
+
+EXPERIMENT = Experiment(
+    name="independent_chains",
+    question=say("question"),
+    columns=quantity_columns(
+        say("columns", "measured"),
+        "s",
+        Column("where", say("columns", "where"), "", "str", shown=False),
+        Column("chains", say("columns", "chains"), "", "int", shown=False),
+    ),
+    cases=cases,
+    table=rows_of_quantity,
+    plot=plot,
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
+)

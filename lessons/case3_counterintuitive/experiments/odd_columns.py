@@ -1,0 +1,71 @@
+"""A product with a round or an odd number of columns: some more columns, and less time?"""
+
+from functools import partial
+
+from course_lib.accounting import hardware
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
+from course_lib.units.case3_counterintuitive.racing import Heat
+from course_lib.words import words
+
+say = words(__file__)
+
+ROWS, INNER = (64, 256), 1000
+COLUMNS = (4096, 4001, 4033)
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Two numbers of rows, three of columns, as times of 4,096 columns; full has more rounds."""
+    found = []
+    for rows in ROWS:
+        heat = Heat(partial(forms, rows=rows), 3 if quick else 15)
+        for columns in COLUMNS:
+            found.append(
+                Case(
+                    say("case", rows=rows, columns=columns),
+                    say("call", rows=rows, inner=INNER, columns=columns),
+                    observe=partial(heat.over, name=str(columns), base=str(COLUMNS[0])),
+                    expect=partial(_by_work, columns=columns),
+                    facts={"rows": rows, "columns": columns},
+                )
+            )
+    return tuple(found)
+
+
+def _by_work(device, columns: int) -> float:
+    """By FLOPs, and nearly by bytes."""
+    return columns / COLUMNS[0]
+
+
+def forms(torch, rows: int):
+    draw = torch.Generator().manual_seed(0)
+    a = torch.randn(rows, INNER, generator=draw)
+    return {
+        str(columns): partial(torch.mm, a, torch.randn(INNER, columns, generator=draw), out=torch.empty(rows, columns))
+        for columns in COLUMNS
+    }
+
+
+def plot(result):
+    """The ratios."""
+    taken = {(row["rows"], row["columns"]): row["measured"] for row in result.rows}
+    return dots(result, title=say("title", fewer=taken[256, 4001]), axis=say("axis"), log=False)
+
+
+EXPERIMENT = Experiment(
+    name="odd_columns",
+    question=say("question"),
+    columns=quantity_columns(
+        say("columns", "measured"),
+        "×",
+        Column("rows", say("columns", "rows"), "", "int", shown=False),
+        Column("columns", say("columns", "columns"), "", "int", shown=False),
+    ),
+    cases=cases,
+    table=rows_of_quantity,
+    plot=plot,
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
+)
