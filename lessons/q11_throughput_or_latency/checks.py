@@ -72,7 +72,7 @@ def _share_busy(arrivals, finishes):
 
 def _draw_in_flight(rng):
     """One request well after zero, a pause, and six to nine that meet others, the last of which ends early; one of
-    these comes and goes together with another. All times in quarters of a second."""
+    these comes and goes together with another. All times in multiples of 9/32 s: exact, and on no grid of looks."""
     first = rng.randrange(20, 60)
     begun = first + rng.randrange(15, 40)
     arrivals = sorted(begun + rng.randrange(1, 40) for _ in range(rng.randrange(4, 7)))
@@ -82,7 +82,7 @@ def _draw_in_flight(rng):
     spans = list(zip(arrivals, finishes, strict=True))
     spans += [(first, first + rng.randrange(3, 9)), rng.choice(spans)]
     rng.shuffle(spans)
-    return [came / 4 for came, _ in spans], [end / 4 for _, end in spans]
+    return [came * 9 / 32 for came, _ in spans], [end * 9 / 32 for _, end in spans]
 
 
 # ---- q11.steps -----------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def _finish_padded(arrivals, step, each, most):
 def _draw_finish(rng):
     """A lone request, a rush of more than a batch in which one comes at the very moment when a batch starts, and a few
     that come when the model has long been free, of the last more than a batch together. Of a long rush two that come
-    together are in different batches. All times in quarters of a millisecond."""
+    together are in different batches. All times in multiples of 9/32 ms: exact, and on no grid of ticks."""
     most, step, each = rng.randrange(2, 5), rng.randrange(20, 40), rng.randrange(1, 5)
     start = rng.randrange(1, 9)
     done = start + step + each
@@ -228,7 +228,7 @@ def _draw_finish(rng):
     tail = [later, later + 1, later + rng.randrange(2, step), later + step + each]
     last = later + 10 * (step + each * most)
     arrivals = [start, *rush, done, *tail, *[last] * (most + 1), last + 1, last + 2]
-    return [came / 4 for came in arrivals], step / 4, each / 4, most
+    return [came * 9 / 32 for came in arrivals], step * 9 / 32, each * 9 / 32, most
 
 
 # ---- q11.servers ---------------------------------------------------------------------------------
@@ -323,14 +323,15 @@ def _accept_zeros(p, q):
 
 def _draw_accept(rng):
     """Two distributions in steps of 1/64, some with the same numbers in another order, of which three may stay in place;
-    or the same one twice."""
+    two that hardly differ; or the same one twice."""
     if rng.random() < 0.45:
         p = rng.choice([[0.5, 0.25, 0.25], [0.125, 0.375, 0.5]])
         return p, list(p)
     while True:
         p, q = ([rng.randrange(2, 20) for _ in range(4)] for _ in range(2))
         p, q = ([*some, 64 - sum(some)] for some in (p, q))
-        q = rng.choice([q, q, [*p[1:], p[0]], [p[1], p[0], *p[2:]], [*p[:3], p[4], p[3]]])
+        near = [p[0] - 0.5, p[1] + 0.5, *p[2:]]
+        q = rng.choice([q, q, near, near, [*p[1:], p[0]], [p[1], p[0], *p[2:]], [*p[:3], p[4], p[3]]])
         if min(*p, *q) > 0 and p != q:
             return [a / 64 for a in p], [b / 64 for b in q]
 
@@ -411,7 +412,7 @@ CHECKS = [
             ([3, 1, 20, 21, 2], [5, 4, 23, 26, 9]),
             ([10, 11, 30, 31], [50, 12, 33, 38]),
             ([105, 100, 101, 109], [109, 130, 121, 111]),
-            ([0.5, 1.25, 3.0], [2.0, 4.5, 3.75]),
+            ([0.1, 1.37, 3.0], [2.0, 4.505, 3.75]),
         ],
         generate=_draw_in_flight,
         reference=_in_flight,
@@ -516,6 +517,7 @@ CHECKS = [
             ([0.2, 0.8], [0.8, 0.2]),
             ([0.25, 0.5, 0.125, 0.125], [0.25, 0.125, 0.5, 0.125]),
             ([0.5, 0.1, 0.25, 0.15], [0.2, 0.3, 0.1, 0.4]),
+            ([0.5, 0.25, 0.25], [0.498, 0.252, 0.25]),
         ],
         generate=_draw_accept,
         reference=_accept,
