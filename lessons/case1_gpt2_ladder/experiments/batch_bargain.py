@@ -4,6 +4,7 @@ machine and on one that does not.
 Predicted is what the FLOPs say: no more and no less than 1 over the work of recomputing, whatever the batch.
 """
 
+import statistics
 from functools import cache
 
 from course_lib.accounting import hardware
@@ -23,21 +24,29 @@ TIMES = {"full": (2,), "small": (2, 4)}  # as many samples
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """A long sequence that fills the machine, and sixteen tokens that do not; full repeats them more often."""
     steps = {"full": gpt_steps.start(device).but(attention="sdpa", optimizer="fused"), "small": small(device)}
-    rounds = {"full": 3 if quick else 12, "small": 9 if quick else 31}
+    rounds = {"full": 3 if quick else 9, "small": 9 if quick else 31}
     found = []
     for size, step in steps.items():
-        together = cache(lambda bench, size=size, step=step: _rates(bench, step, TIMES[size], rounds[size]))
-        found += [
-            Case(
-                say("case", size, times=times),
-                say("call", batch=step.batch, more=times * step.batch, seq=step.seq, d=step.model.d_model),
-                observe=lambda bench, seconds, together=together, times=times: together(bench)[times],
-                expect=lambda device, step=step: 1 / step.but(recompute="full").factor,
-                facts={"size": size, "times": times},
-            )
-            for times in TIMES[size]
-        ]
+        together = cache(lambda bench, size=size, step=step: bargains(bench, step, TIMES[size], rounds[size]))
+        found += [_case(size, step, times, together) for times in TIMES[size]]
     return tuple(found)
+
+
+def _case(size: str, step: gpt_steps.Step, times: int, together) -> Case:
+    facts = {"size": size, "times": times, "scaling": None, "factor": None}
+
+    def observe(bench, seconds: float) -> list[float]:
+        gains, scaling, factor = together(bench)[times]
+        facts.update(scaling=scaling, factor=factor)
+        return gains
+
+    return Case(
+        say("case", size, times=times),
+        say("call", batch=step.batch, more=times * step.batch, seq=step.seq, d=step.model.d_model),
+        observe=observe,
+        expect=lambda device: 1 / step.but(recompute="full").factor,
+        facts=facts,
+    )
 
 
 def small(device: hardware.Device) -> gpt_steps.Step:
@@ -47,15 +56,26 @@ def small(device: hardware.Device) -> gpt_steps.Step:
     return gpt_steps.Step(tiny_gpt.describe(12, 768, 12, 50257, 1024), 16)
 
 
-def _rates(bench, step: gpt_steps.Step, larger: tuple[int, ...], rounds: int) -> dict[int, list[float]]:
-    """Times as many samples -> samples a second, recomputed, over those of the plain batch, in each round."""
+def bargains(bench, step: gpt_steps.Step, larger: tuple[int, ...], rounds: int) -> dict[int, tuple]:
+    """Times as many samples -> samples a second, recomputed, over those of the plain batch, in each round; the time of
+    the larger plain batch over that of the small one; and the larger batch recomputed over the larger one plain.
+    """
     calls = {"plain": step.build(bench)}
-    calls |= {times: step.but(batch=times * step.batch, recompute="full").build(bench) for times in larger}
+    for times in larger:
+        more = step.but(batch=times * step.batch)
+        calls |= {(times, "plain"): more.build(bench), (times, "again"): more.but(recompute="full").build(bench)}
     took = gpt_steps.in_turn(bench, calls, rounds, times=4 if step.seq < 64 else 1)
-    return {
-        times: [times * before / after for before, after in zip(took["plain"], took[times], strict=True)]
-        for times in larger
-    }
+    small, found = took["plain"], {}
+    for times in larger:
+        plain, again = took[times, "plain"], took[times, "again"]
+        gains = [times * before / after for before, after in zip(small, again, strict=True)]
+        found[times] = gains, _middle(plain, small), _middle(again, plain)
+    return found
+
+
+def _middle(above: list[float], below: list[float]) -> float:
+    """Median of the ratios, round by round."""
+    return statistics.median(one / other for one, other in zip(above, below, strict=True))
 
 
 def plot(result):
@@ -71,10 +91,13 @@ EXPERIMENT = Experiment(
         "×",
         Column("size", say("columns", "size"), "", "str", shown=False),
         Column("times", say("columns", "times"), "", "int", shown=False),
+        Column("scaling", say("columns", "scaling"), "×", "float?"),
+        Column("factor", say("columns", "factor"), "×", "float?"),
     ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
+    recording_seconds=60,
     on_gpu=say("on-gpu"),
     method=say.all("method"),
 )

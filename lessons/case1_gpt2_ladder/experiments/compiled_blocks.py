@@ -1,11 +1,12 @@
 """The ladder's third rung with its blocks compiled: the step before and after, and the seconds of compiling."""
 
 import os
-from functools import cache
+import statistics
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import single_thread
 from course_lib.figures.charts import dots
@@ -16,21 +17,19 @@ say = words(__file__)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """Plain, compiled, and the compiling itself; full repeats the steps more often."""
+    """One case, measured all at once; full repeats the steps more often."""
     step = gpt_steps.start(device).but(attention="sdpa", optimizer="fused")
-    both = cache(lambda bench: measure(bench, step, 4 if quick else 15))
-    return tuple(
-        Case(
-            say("cases", name),
-            say("calls", name),
-            observe=lambda bench, seconds, name=name: both(bench)[name],
-            expect=lambda device: None,
-        )
-        for name in ("compiling", "plain", "compiled")
-    )
+    facts = {"plain": None, "compiling": None}
+
+    def observe(bench, seconds: float) -> list[float]:
+        took = measure(bench, step, 4 if quick else 15)
+        facts.update(plain=statistics.median(took["plain"]), compiling=took["compiling"])
+        return took["compiled"]
+
+    return (Case(say("case"), say("call"), observe=observe, expect=lambda device: None, facts=facts),)
 
 
-def measure(bench, step: gpt_steps.Step, rounds: int) -> dict[str, list[float]]:
+def measure(bench, step: gpt_steps.Step, rounds: int) -> dict:
     """Seconds of a plain step and of a compiled one, in turn, and of the first compiled step less a later one."""
 
     def compile_blocks(net):
@@ -44,7 +43,7 @@ def measure(bench, step: gpt_steps.Step, rounds: int) -> dict[str, list[float]]:
         call()
         first = _used() - begin
         took = gpt_steps.in_turn(bench, {"plain": plain, "compiled": call}, rounds)
-    return {"compiling": [first - min(took["compiled"])], **took}
+    return {"compiling": first - min(took["compiled"]), **took}
 
 
 def _used() -> float:
@@ -54,16 +53,20 @@ def _used() -> float:
 
 
 def plot(result):
-    """The three times."""
-    took = result.measured
-    factor = took[say("cases", "plain")] / took[say("cases", "compiled")]
-    return dots(result, title=say("title", factor=factor), axis=say("axis"))
+    """The compiled step."""
+    (row,) = result.rows
+    return dots(result, title=say("title", factor=row["plain"] / row["measured"]), axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
     name="compiled_blocks",
     question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "s"),
+    columns=quantity_columns(
+        say("columns", "measured"),
+        "s",
+        Column("plain", say("columns", "plain"), "s", "float?"),
+        Column("compiling", say("columns", "compiling"), "s", "float?"),
+    ),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,

@@ -25,7 +25,7 @@ STREAMS = 28 / 80  # bytes that a fused AdamW moves for each parameter, over tho
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Three rungs; full repeats them more often, and adds autocast."""
-    climb = Climb(device, 4 if quick else 15)
+    climb = Climb(device, 4 if quick else 11)
     found = [_case(climb, rung, lambda bench, seconds, rung=rung: climb.seconds(bench)[rung]) for rung in climb.steps]
     if not quick:
         found.append(_case(climb, "autocast", climb.autocast))
@@ -92,6 +92,7 @@ EXPERIMENT = Experiment(
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
+    recording_seconds=60,
     on_gpu=say("on-gpu"),
     method=say.all("method"),
 )

@@ -29,7 +29,7 @@ LOSS = ("cross_entropy", "log_softmax", "nll_loss")
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Every kind of operation; full profiles more steps."""
-    step, rounds = gpt_steps.start(device), 3 if quick else 12
+    step, rounds = gpt_steps.start(device), 3 if quick else 6
     together = cache(lambda bench: profiled(bench, step, rounds))
     return tuple(
         Case(
@@ -155,6 +155,7 @@ EXPERIMENT = Experiment(
     cases=cases,
     table=table,
     plot=plot,
+    recording_seconds=60,
     on_gpu=say("on-gpu"),
     method=say.all("method"),
 )

@@ -140,8 +140,11 @@ def test_predictions_are_amdahls_law():
 
 
 def test_a_bargain_is_counted_in_samples(bench, monkeypatch):
-    monkeypatch.setattr(gpt_steps, "in_turn", lambda bench, calls, rounds, times: {"plain": [1.0, 2.0], 4: [2.0, 2.0]})
-    assert batch_bargain._rates(bench, SMALL, (4,), 2) == {4: [2.0, 4.0]}
+    took = {"plain": [1.0, 2.0, 4.0], (4, "plain"): [2.0, 4.0, 4.0], (4, "again"): [4.0, 5.0, 8.0]}
+    monkeypatch.setattr(gpt_steps, "in_turn", lambda bench, calls, rounds, times: took)
+    gains, scaling, factor = batch_bargain.bargains(bench, SMALL, (4,), 3)[4]
+    assert gains == [1.0, 1.6, 2.0]
+    assert (scaling, factor) == (2.0, 2.0)
 
 
 def test_flops_of_recomputing():
