@@ -1,10 +1,10 @@
 """Recomputing every block makes room for a larger batch: what the samples a second become, on a step that fills the
 machine and on one that does not.
 
-Predicted is what the FLOPs say: no more and no less than 1 over the work of recomputing, whatever the batch.
+Predicted is what the FLOPs say: twice the samples take twice as long, recomputing takes its share more, and the batch
+cancels.
 """
 
-import statistics
 from functools import cache
 
 from course_lib.accounting import hardware
@@ -19,6 +19,7 @@ from course_lib.words import words
 say = words(__file__)
 
 TIMES = {"full": (2,), "small": (2, 4)}  # as many samples
+WHAT = ("scaling", "factor", "gain")
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -28,24 +29,20 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     found = []
     for size, step in steps.items():
         together = cache(lambda bench, size=size, step=step: bargains(bench, step, TIMES[size], rounds[size]))
-        found += [_case(size, step, times, together) for times in TIMES[size]]
+        again = step.but(recompute="full").factor
+        for times in TIMES[size]:
+            expected = {"scaling": float(times), "factor": again, "gain": 1 / again}
+            found += [_case(size, step, times, what, together, expected[what]) for what in WHAT]
     return tuple(found)
 
 
-def _case(size: str, step: gpt_steps.Step, times: int, together) -> Case:
-    facts = {"size": size, "times": times, "scaling": None, "factor": None}
-
-    def observe(bench, seconds: float) -> list[float]:
-        gains, scaling, factor = together(bench)[times]
-        facts.update(scaling=scaling, factor=factor)
-        return gains
-
+def _case(size: str, step: gpt_steps.Step, times: int, what: str, together, expected: float) -> Case:
     return Case(
-        say("case", size, times=times),
+        say("case", f"{size}-{what}", times=times),
         say("call", batch=step.batch, more=times * step.batch, seq=step.seq, d=step.model.d_model),
-        observe=observe,
-        expect=lambda device: 1 / step.but(recompute="full").factor,
-        facts=facts,
+        observe=lambda bench, seconds: together(bench)[times][what],
+        expect=lambda device: expected,
+        facts={"size": size, "times": times, "what": what},
     )
 
 
@@ -56,26 +53,24 @@ def small(device: hardware.Device) -> gpt_steps.Step:
     return gpt_steps.Step(tiny_gpt.describe(12, 768, 12, 50257, 1024), 16)
 
 
-def bargains(bench, step: gpt_steps.Step, larger: tuple[int, ...], rounds: int) -> dict[int, tuple]:
-    """Times as many samples -> samples a second, recomputed, over those of the plain batch, in each round; the time of
-    the larger plain batch over that of the small one; and the larger batch recomputed over the larger one plain.
+def bargains(bench, step: gpt_steps.Step, larger: tuple[int, ...], rounds: int) -> dict[int, dict[str, list[float]]]:
+    """Times as many samples -> what -> a ratio in each round. scaling: the larger batch's time over the small one's,
+    both plain; factor: the larger one recomputed over plain; gain: its samples a second, recomputed, over the small one's.
     """
     calls = {"plain": step.build(bench)}
     for times in larger:
         more = step.but(batch=times * step.batch)
         calls |= {(times, "plain"): more.build(bench), (times, "again"): more.but(recompute="full").build(bench)}
     took = gpt_steps.in_turn(bench, calls, rounds, times=4 if step.seq < 64 else 1)
-    small, found = took["plain"], {}
+    found = {}
     for times in larger:
-        plain, again = took[times, "plain"], took[times, "again"]
-        gains = [times * before / after for before, after in zip(small, again, strict=True)]
-        found[times] = gains, _middle(plain, small), _middle(again, plain)
+        rows = list(zip(took["plain"], took[times, "plain"], took[times, "again"], strict=True))
+        found[times] = {
+            "scaling": [plain / small for small, plain, _ in rows],
+            "factor": [again / plain for _, plain, again in rows],
+            "gain": [times * small / again for small, _, again in rows],
+        }
     return found
-
-
-def _middle(above: list[float], below: list[float]) -> float:
-    """Median of the ratios, round by round."""
-    return statistics.median(one / other for one, other in zip(above, below, strict=True))
 
 
 def plot(result):
@@ -91,8 +86,7 @@ EXPERIMENT = Experiment(
         "×",
         Column("size", say("columns", "size"), "", "str", shown=False),
         Column("times", say("columns", "times"), "", "int", shown=False),
-        Column("scaling", say("columns", "scaling"), "×", "float?"),
-        Column("factor", say("columns", "factor"), "×", "float?"),
+        Column("what", say("columns", "what"), "", "str", shown=False),
     ),
     cases=cases,
     table=rows_of_quantity,

@@ -1,12 +1,11 @@
-"""The ladder's third rung with its blocks compiled: the step before and after, and the seconds of compiling."""
+"""The ladder's third rung with the MLP of each block compiled: the step before and after, and the seconds of compiling."""
 
 import os
-import statistics
+from functools import cache
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import single_thread
 from course_lib.figures.charts import dots
@@ -17,33 +16,35 @@ say = words(__file__)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """One case, measured all at once; full repeats the steps more often."""
+    """Plain, compiled, and the compiling itself, measured together; full repeats the steps more often."""
     step = gpt_steps.start(device).but(attention="sdpa", optimizer="fused")
-    facts = {"plain": None, "compiling": None}
+    together = cache(lambda bench: measure(bench, step, 4 if quick else 9))
+    return tuple(
+        Case(
+            say("cases", name),
+            say("calls", name),
+            observe=lambda bench, seconds, name=name: together(bench)[name],
+            expect=lambda device: None,
+        )
+        for name in ("plain", "compiled", "compiling")
+    )
 
-    def observe(bench, seconds: float) -> list[float]:
-        took = measure(bench, step, 4 if quick else 15)
-        facts.update(plain=statistics.median(took["plain"]), compiling=took["compiling"])
-        return took["compiled"]
 
-    return (Case(say("case"), say("call"), observe=observe, expect=lambda device: None, facts=facts),)
-
-
-def measure(bench, step: gpt_steps.Step, rounds: int) -> dict:
+def measure(bench, step: gpt_steps.Step, rounds: int) -> dict[str, list[float]]:
     """Seconds of a plain step and of a compiled one, in turn, and of the first compiled step less a later one."""
 
-    def compile_blocks(net):
+    def compile_parts(net):
         for block in net.h:
-            block.compile(dynamic=False)
+            block.mlp.compile(dynamic=False)
 
     plain = step.build(bench)
     with compiling(bench), single_thread(bench.torch):
-        call = step.build(bench, compile_blocks)
+        call = step.build(bench, compile_parts)
         begin = _used()
         call()
         first = _used() - begin
         took = gpt_steps.in_turn(bench, {"plain": plain, "compiled": call}, rounds)
-    return {"compiling": first - min(took["compiled"]), **took}
+    return {"compiling": [first - min(took["compiled"])], **took}
 
 
 def _used() -> float:
@@ -53,20 +54,17 @@ def _used() -> float:
 
 
 def plot(result):
-    """The compiled step."""
-    (row,) = result.rows
-    return dots(result, title=say("title", factor=row["plain"] / row["measured"]), axis=say("axis"))
+    """The three times."""
+    took = result.measured
+    plain, compiled = (took.get(say("cases", name)) for name in ("plain", "compiled"))
+    title = say("title", "found", factor=plain / compiled) if plain and compiled else say("title", "plain")
+    return dots(result, title=title, axis=say("axis"))
 
 
 EXPERIMENT = Experiment(
-    name="compiled_blocks",
+    name="compiled_mlp",
     question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("plain", say("columns", "plain"), "s", "float?"),
-        Column("compiling", say("columns", "compiling"), "s", "float?"),
-    ),
+    columns=quantity_columns(say("columns", "measured"), "s"),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
