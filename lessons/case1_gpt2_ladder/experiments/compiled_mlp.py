@@ -18,7 +18,7 @@ say = words(__file__)
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Plain, compiled, and the compiling itself, measured together; full repeats the steps more often."""
     step = gpt_steps.start(device).but(attention="sdpa", optimizer="fused")
-    together = cache(lambda bench: measure(bench, step, 4 if quick else 9))
+    together = cache(lambda bench: measure(bench, step, 3 if quick else 5))
     return tuple(
         Case(
             say("cases", name),
