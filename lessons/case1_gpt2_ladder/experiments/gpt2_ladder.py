@@ -1,0 +1,58 @@
+"""A training step of a small GPT-2, made faster rung by rung; each rung keeps what the one before it has.
+
+What a rung brings is predicted in the lesson, by Amdahl's law, from the profile of the first one (`step_shares`).
+"""
+
+from functools import cache, partial
+
+from course_lib.accounting import hardware
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
+from course_lib.units.case1_gpt2_ladder import gpt_steps
+from course_lib.words import words
+
+say = words(__file__)
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Three rungs; full repeats them more often, and adds autocast."""
+    foot, rounds = gpt_steps.start(device), 4 if quick else 11
+    flash = foot.but(attention="sdpa")
+    fused = flash.but(optimizer="fused")
+    steps = {"start": foot, "flash": flash, "fused": fused}
+    together = cache(
+        lambda bench: gpt_steps.in_turn(bench, {rung: step.build(bench) for rung, step in steps.items()}, rounds)
+    )
+    found = [_case(foot, rung, lambda bench, seconds, rung=rung: together(bench)[rung]) for rung in steps]
+    if not quick:
+        found.append(_case(foot, "autocast", partial(_alone, step=fused.but(autocast=True), rounds=rounds)))
+    return tuple(found)
+
+
+def _case(foot: gpt_steps.Step, rung: str, observe) -> Case:
+    call = say("calls", rung, seq=foot.seq, batch=foot.batch)
+    return Case(say("cases", rung), call, observe=observe, expect=lambda device: None)
+
+
+def _alone(bench, seconds: float, step: gpt_steps.Step, rounds: int) -> list[float]:
+    return gpt_steps.in_turn(bench, {"step": step.build(bench)}, rounds)["step"]
+
+
+def plot(result):
+    """The time of a step on each rung."""
+    took = list(result.measured.values())
+    return dots(result, title=say("title", factor=took[0] / min(took)), axis=say("axis"))
+
+
+EXPERIMENT = Experiment(
+    name="gpt2_ladder",
+    question=say("question"),
+    columns=quantity_columns(say("columns", "measured"), "s"),
+    cases=cases,
+    table=rows_of_quantity,
+    plot=plot,
+    recording_seconds=60,
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
+)

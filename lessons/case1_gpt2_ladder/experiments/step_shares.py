@@ -1,0 +1,161 @@
+"""Where the time of the ladder's first step goes: a profile, its operations sorted into kinds that sum to the step.
+
+An operation belongs to attention if one of its operands is a square of scores, tokens × tokens, or if it is a batched
+product: no other operation of this network has either.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+
+from course_lib.accounting import hardware
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.timing import Repeats, single_thread
+from course_lib.figures.charts import dots
+from course_lib.units.case1_gpt2_ladder import gpt_steps
+from course_lib.words import words
+
+say = words(__file__)
+
+KINDS = ("scores", "passes", "products", "pointwise", "loss", "optimizer", "between")
+REGION = "course: a step of the ladder"
+PRODUCTS = frozenset(f"aten::{name}" for name in ("addmm", "mm", "matmul", "linear"))
+POINTWISE = ("layer_norm", "tanh", "aten::mul", "aten::add", "aten::pow")
+LOSS = ("cross_entropy", "log_softmax", "nll_loss")
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Every kind of operation; full profiles more steps."""
+    step, rounds = gpt_steps.start(device), 3 if quick else 6
+    together = cache(lambda bench: profiled(bench, step, rounds))
+    return tuple(
+        Case(
+            say("cases", kind),
+            say("calls", kind),
+            observe=lambda bench, seconds, kind=kind: together(bench)[kind],
+            expect=lambda device: None,
+            facts={"kind": kind},
+        )
+        for kind in KINDS
+    )
+
+
+def profiled(bench, step: gpt_steps.Step, rounds: int) -> dict[str, list[float]]:
+    """Kind -> seconds in each of several steps, by torch.profiler, on one thread of a processor."""
+    torch, on_gpu = bench.torch, bench.on == "cuda"
+    from torch.autograd import DeviceType
+    from torch.profiler import ProfilerActivity, profile, record_function
+
+    with single_thread(torch):
+        call = step.build(bench)
+        call()
+        call()
+        activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
+        profiler = profile(activities=activities, record_shapes=True)
+        with _silent():
+            profiler.start()
+        for _ in range(rounds):
+            with record_function(REGION):
+                call()
+                if on_gpu:
+                    torch.cuda.synchronize()
+        with _silent():
+            profiler.stop()
+    events = [event for event in profiler.events() if event.device_type == DeviceType.CPU]
+    return by_kind(events, step.seq, on_gpu)
+
+
+def by_kind(events: Sequence, seq: int, on_gpu: bool) -> dict[str, list[float]]:
+    """Kind -> seconds in each step; the kinds of a step sum to its time."""
+    steps = sorted((event.time_range for event in events if event.name == REGION), key=lambda found: found.start)
+    found = {kind: [0.0] * len(steps) for kind in KINDS}
+    for event in events:
+        begin = event.time_range.start
+        number = next((n for n, step in enumerate(steps) if step.start <= begin <= step.end), None)
+        kind = classify([event.name, *ancestors(event)], event.input_shapes or [], seq)
+        if number is not None and kind != "between":
+            own = event.self_device_time_total if on_gpu else event.self_cpu_time_total
+            found[kind][number] += own * 1e-6
+    for number, step in enumerate(steps):
+        whole = (step.end - step.start) * 1e-6
+        found["between"][number] = whole - sum(times[number] for times in found.values())
+    return found
+
+
+def ancestors(event) -> Iterator[str]:
+    """Names of the events that `event` ran in, from the nearest."""
+    while event.cpu_parent is not None:
+        event = event.cpu_parent
+        yield event.name
+
+
+def classify(names: Sequence[str], shapes: Sequence[Sequence[int]], seq: int) -> str:
+    """The kind of an event from its name, those it ran in, the nearest first, and the shapes of its operands."""
+    name = names[0]
+    if any(ran_in.startswith("Optimizer.step") for ran_in in names):
+        return "optimizer"
+    if not name.startswith("aten::"):
+        return "between"
+    if name == "aten::bmm":
+        return "scores"
+    if any(list(shape[-2:]) == [seq, seq] for shape in shapes):
+        return "passes"
+    if any(part in ran_in for ran_in in names for part in LOSS):
+        return "loss"
+    if name in PRODUCTS:
+        return "products"
+    return "pointwise" if any(part in name for part in POINTWISE) else "between"
+
+
+@contextmanager
+def _silent():
+    """Nothing reaches the process's standard error: torch's profiler writes there, past Python, when it starts."""
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
+    """One row for each kind, with its share of the step."""
+    rows = rows_of_quantity(cases, timings, device)
+    found = shares({row["kind"]: row["measured"] for row in rows})
+    return [{**row, "share": 100 * found[row["kind"]]} for row in rows]
+
+
+def shares(took: Mapping[str, float]) -> dict[str, float]:
+    """Kind -> its share of the time of all kinds."""
+    whole = sum(took.values())
+    return {kind: seconds / whole for kind, seconds in took.items()}
+
+
+def plot(result):
+    """The time of each kind."""
+    largest = max(result.rows, key=lambda row: row["share"])
+    return dots(result, title=say("title", share=largest["share"], case=largest["case"]), axis=say("axis"))
+
+
+EXPERIMENT = Experiment(
+    name="step_shares",
+    question=say("question"),
+    columns=(
+        *quantity_columns(
+            say("columns", "measured"), "s", Column("kind", say("columns", "kind"), "", "str", shown=False)
+        ),
+        Column("share", say("columns", "share"), "%", "float"),
+    ),
+    cases=cases,
+    table=table,
+    plot=plot,
+    recording_seconds=60,
+    on_gpu=say("on-gpu"),
+    method=say.all("method"),
+)
