@@ -1,4 +1,4 @@
-"""The course's own language model for the engine: letters of Shakespeare, learnt in a second or two, and requests for it."""
+"""The course's own language model for the engine: letters of Shakespeare, learnt in about a second, and requests for it."""
 
 import random
 from functools import cache
@@ -7,12 +7,12 @@ from course_lib.experiments.nets import shakespeare
 from course_lib.units.case2_serving_kernels.engine import Model, Request, Shape
 
 SHAPE = Shape(vocab=shakespeare.CHARACTERS, width=48, layers=2, heads=4, kv_heads=2, ff=96)
-STEPS, BATCH, SEEN, RATE = 100, 16, 48, 1e-2
+STEPS, BATCH, SEEN, RATE = 80, 12, 48, 1e-2
 
 
 @cache
 def trained() -> Model:
-    """The model after 100 steps on one thread, in fp64; its loss, in nats a letter, is `trained().loss`."""
+    """The model after 80 steps on one thread, in fp64; its loss, in nats a letter, is `trained().loss`."""
     import torch
 
     from course_lib.experiments.running import timing
