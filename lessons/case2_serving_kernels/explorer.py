@@ -57,3 +57,27 @@ def view(batch: int, pair: str, link: str, latency: float) -> View:
         "sent": say("kilobytes", value=2 * 7 / 8 * 2 * batch * width / 1e3),
     }
     return View(figure, say.rows(readout), say.all("notes"))
+
+
+def _times(batch: int, ranks: int, **way) -> float:
+    return splitting.pair(batch, *PAIRS["70b"], ranks, **way).seconds
+
+
+def gain(batch: int) -> float:
+    """How many times as fast eight ranks are as one, for the largest pair."""
+    return _times(batch, 1) / _times(batch, 8)
+
+
+def least() -> int:
+    """The rows, up to 8,192, at which eight ranks gain least."""
+    return min(range(1, 8193), key=gain)
+
+
+def eight(batch: int) -> float:
+    """Microseconds on eight ranks."""
+    return 1e6 * _times(batch, 8)
+
+
+def even_latency() -> float:
+    """Microseconds of a step of the ring at which two and eight ranks take equally long, at batch 1."""
+    return 1e6 * (_times(1, 2, latency=0) - _times(1, 8, latency=0)) / (2 * (8 - 1) - 2 * (2 - 1))

@@ -41,7 +41,14 @@ def rounded_shares(logits: Sequence[float], shift: float, round: Callable[[float
 
     Exact but for the tails: the noise takes each value of its format with the probability of what rounds to it.
     """
-    noise = sorted({sign * round(2.0**power * (1 + part / 128)) for sign in (-1, 1) for power in range(-12, 5) for part in range(128)})
+    noise = sorted(
+        {
+            sign * round(2.0**power * (1 + part / 128))
+            for sign in (-1, 1)
+            for power in range(-12, 5)
+            for part in range(128)
+        }
+    )
     noise = [0.0 if abs(g) < 2.0**-12 else g for g in noise if g > -4]
     cuts = [-math.inf, *((low + high) / 2 for low, high in pairwise(noise)), math.inf]
     below = [math.exp(-math.exp(-cut)) if cut > -9 else 0.0 for cut in cuts]

@@ -12,7 +12,7 @@ from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
-from course_lib.units.case2_serving_kernels import tiny
+from course_lib.units.case2_serving_kernels import letters
 from course_lib.words import words
 
 say = words(__file__)
@@ -37,7 +37,7 @@ def _asked(count: int, common: int):
 
     from course_lib.units.case2_serving_kernels import engine
 
-    model, asked = tiny.trained(), tiny.requests(count, common=common)
+    model, asked = letters.trained(), letters.requests(count, common=common)
     with timing.single_thread(torch), torch.inference_mode():
         return asked, [engine.plain(model, request) for request in asked]
 
@@ -51,7 +51,7 @@ def serve(count: int, pages: int, most: int = 8, reuse: bool = True, backwards=F
     asked, right = _asked(count, common)
     if backwards:
         asked, right = asked[::-1], right[::-1]
-    served, cut = engine.Engine(tiny.trained(), pages, PAGE, most, reuse), {}
+    served, cut = engine.Engine(letters.trained(), pages, PAGE, most, reuse), {}
     with timing.single_thread(torch), torch.inference_mode():
         for request in asked:
             served.add(request)
@@ -116,5 +116,5 @@ EXPERIMENT = Experiment(
     table=rows_of_quantity,
     plot=plot,
     on_gpu=say("on-gpu"),
-    method=say.all("method", page=PAGE, plenty=PLENTY, few=FEW, common=COMMON, steps=tiny.STEPS),
+    method=say.all("method", page=PAGE, plenty=PLENTY, few=FEW, common=COMMON, steps=letters.STEPS),
 )

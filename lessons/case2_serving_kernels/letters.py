@@ -72,3 +72,10 @@ def gaps(model: Model, request: Request) -> float:
         least = min(least, (best.values[0] - best.values[1]).item())
         made.append(int(best.indices[0]))
     return least
+
+
+def untrained() -> Model:
+    """The same model as it begins, in fp64: for what does not depend on its tokens."""
+    import torch
+
+    return Model(torch, SHAPE, torch.float64)
