@@ -162,7 +162,7 @@ def _first_noise(logits, temperature, draws):
 
 
 USUAL, LARGE = "logits as usual", "large logits"
-SAMPLERS = tuple(map(_all, (_race_colder, _race_hot, _race_plus, _race_no_log, _race_greedy))) + (_first_noise,)
+SAMPLERS = (*map(_all, (_race_colder, _race_hot, _race_plus, _race_no_log, _race_greedy)), _first_noise)
 
 
 def _draw_sample(rng, group):

@@ -38,3 +38,15 @@ def selector(inputs: int, outputs: int, batch: int) -> str:
     """The "adaptive" rule as it is told: arithmetic over what is sent, and two thresholds."""
     ratio = (batch * inputs * outputs) / (batch * outputs)
     return "column" if ratio > 1000 else "row" if ratio < 100 else "hybrid"
+
+
+def numbers_sent(inputs: int, outputs: int, batch: int, ranks: int, by: str, sharded: bool, whole: bool) -> float:
+    """Numbers that each rank sends, forward, for one layer split `by` "column" or "row" over ranks.
+
+    sharded: its inputs come in shares; whole: all ranks want all outputs. A ring gathers (p − 1)/p of a buffer and
+    reduces to everybody with twice as much.
+    """
+    part = (ranks - 1) / ranks
+    if by == "row":
+        return (2 if whole else 1) * part * batch * outputs
+    return part * batch * (inputs * sharded + outputs * whole)
