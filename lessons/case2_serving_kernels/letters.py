@@ -64,7 +64,7 @@ def requests(count: int, seed: int = 0, common: int = 0) -> list[Request]:
     return found
 
 
-def gaps(model: Model, request: Request) -> float:
+def lead(model: Model, request: Request) -> float:
     """The least lead, in logits, of a greedy request's tokens over the second best: how near it came to another text."""
     torch, made, least = model.torch, [], float("inf")
     while not request.over(made):

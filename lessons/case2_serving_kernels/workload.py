@@ -1,6 +1,6 @@
 """The lab of case 2: what a log of requests says before anything runs, and engines with one line left out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from course_lib.units.case2_serving_kernels import engine
 
@@ -32,6 +32,17 @@ def serve(model, asked: Sequence[engine.Request], kind=engine.Engine, **how) -> 
     with timing.single_thread(model.torch), model.torch.inference_mode():
         served.run()
     return served
+
+
+def steps(served: engine.Engine) -> Iterator[list[tuple[int, int]]]:
+    """What each step gives, on one thread, until nothing runs or waits."""
+    from course_lib.experiments.running import timing
+
+    torch = served.torch
+    while served.running or served.waiting:
+        with timing.single_thread(torch), torch.inference_mode():
+            given = served.step()
+        yield given
 
 
 def alone(model, asked: Sequence[engine.Request]) -> list[list[int]]:

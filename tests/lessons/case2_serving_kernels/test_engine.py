@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 
-from course_lib.accounting import memory
-from course_lib.units.case2_serving_kernels.engine import Engine, Model, Pages, Request, Shape, pick, plain
+from course_lib.accounting import memory  # noqa: E402
+from course_lib.units.case2_serving_kernels.engine import Engine, Model, Pages, Request, Shape, pick, plain  # noqa: E402
 
 SHAPE = Shape(vocab=11, width=16, layers=2, heads=4, kv_heads=2, ff=24)
-QUIET = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUIET = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @cache
@@ -72,6 +72,7 @@ def least_pages(asked, page: int) -> int:
     return max(-(-(len(r.prompt) + r.new - 1) // page) for r in asked)
 
 
+@pytest.mark.slow  # many engines, many plain loops
 @QUIET
 @given(
     st.lists(requests, min_size=1, max_size=9), st.integers(1, 5), st.integers(0, 6), st.integers(1, 5), st.booleans()
@@ -90,6 +91,7 @@ def test_every_request_gets_the_tokens_of_the_plain_loop(asked, page, spare, mos
     assert engine.pages.held == 0
 
 
+@pytest.mark.slow  # many engines, many plain loops
 @QUIET
 @given(
     st.lists(st.tuples(st.integers(0, 6), requests, st.integers(1, 12)), min_size=1, max_size=9),
@@ -124,6 +126,7 @@ def test_requests_that_come_late_and_go_early(plan, page, spare, most):
             assert engine.answers[number] == right == given[number]  # streamed once each, also after a preemption
 
 
+@pytest.mark.slow  # many engines, many plain loops
 @QUIET
 @given(st.lists(requests, min_size=2, max_size=8), st.randoms(use_true_random=False))
 def test_the_order_makes_no_difference(asked, rng):
@@ -135,8 +138,8 @@ def test_the_order_makes_no_difference(asked, rng):
         assert made == list(alone(asked[where[number]]))
 
 
-def test_equality_is_not_luck():
-    """Logits of the paged way and of the whole text differ by rounding; the least lead of a token over the next is far larger."""
+def test_the_paged_way_differs_by_rounding_only():
+    """Slots in any order, and NaN in all that is not written."""
     rng = random.Random(0)
     for length in (1, 5, 13):
         ids = torch.tensor([[rng.randrange(11) for _ in range(length)]])
@@ -215,7 +218,8 @@ def test_cancelling_frees_the_pages_of_one_and_not_what_others_read():
         engine.add(Request((9,) * 7, new=2, seed=1))  # takes the free pages, and fills them with NaN first
     answers = engine.run()
     assert answers[keeps] == list(alone(Request((*shared, 4), new=6)))
-    assert engine.cancel(goes) is None and engine.cancel(99) is None
+    assert engine.cancel(goes) is None
+    assert engine.cancel(99) is None
 
 
 def test_what_can_never_fit_is_refused_at_once():
