@@ -36,7 +36,7 @@ def view(batch: int, pair: str, link: str, latency: float) -> View:
     times = {ranks: split.seconds * 1e6 for ranks, split in found.items()}
     best = min(times, key=times.get)
     parts = {
-        say("parts", part): [getattr(split, part) * 1e6 for split in found.values()]
+        say("parts", part): [float(f"{getattr(split, part) * 1e6:.3g}") for split in found.values()]
         for part in ("products", "link", "latency")
     }
     facts = {"best": best, "gain": times[1] / times[8], "batch": batch, "width": width, "hidden": hidden}

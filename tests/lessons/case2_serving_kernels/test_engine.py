@@ -83,8 +83,10 @@ def test_every_request_gets_the_tokens_of_the_plain_loop(asked, page, spare, mos
         engine.add(request)
     steps = 0
     while engine.running or engine.waiting:
+        before = engine.counts.preempted
         engine.step()
         consistent(engine)
+        assert engine.waiting or engine.counts.preempted == before  # nobody leaves and comes back in one step
         steps += 1
         assert steps < 2000  # somebody always gets on
     assert engine.answers == {number: list(alone(request)) for number, request in enumerate(asked)}
