@@ -36,7 +36,7 @@ def view(batch: int, pair: str, link: str, latency: float) -> View:
     times = {ranks: split.seconds * 1e6 for ranks, split in found.items()}
     best = min(times, key=times.get)
     parts = {
-        say("parts", part): [float(f"{getattr(split, part) * 1e6:.3g}") for split in found.values()]
+        say("parts", part): [_short(getattr(split, part) * 1e6) for split in found.values()]
         for part in ("products", "link", "latency")
     }
     facts = {"best": best, "gain": times[1] / times[8], "batch": batch, "width": width, "hidden": hidden}
@@ -57,6 +57,11 @@ def view(batch: int, pair: str, link: str, latency: float) -> View:
         "sent": say("kilobytes", value=2 * 7 / 8 * 2 * batch * width / 1e3),
     }
     return View(figure, say.rows(readout), say.all("notes"))
+
+
+def _short(us: float) -> float:
+    """As many digits as fit beside a bar."""
+    return round(us, 1) if us < 100 else round(us)
 
 
 def _times(batch: int, ranks: int, **way) -> float:

@@ -230,6 +230,7 @@ def test_what_can_never_fit_is_refused_at_once():
     with pytest.raises(ValueError, match="3 pages"):
         engine.add(Request((1,) * 6, new=4))
     assert len(engine.run()[0]) == 3
+    assert engine.counts.preempted == 0  # it fills both pages to the last slot, and asks for no third
 
 
 def test_an_empty_request_is_refused():
