@@ -17,7 +17,7 @@ def trained() -> Model:
 
     from course_lib.experiments.running import timing
 
-    with timing.single_thread(torch), torch.enable_grad():
+    with timing.single_thread(torch), torch.inference_mode(False), torch.enable_grad():
         model, generator = Model(torch, SHAPE), torch.Generator().manual_seed(0)
         text, weights = shakespeare.tensor(torch), model.weights()
         for weight in weights:

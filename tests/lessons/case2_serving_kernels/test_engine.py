@@ -258,3 +258,32 @@ def test_the_noise_of_a_token_depends_on_request_and_index_only():
     drawn = [pick(torch, logits, request, index) for index in range(40)]
     assert drawn == [pick(torch, logits, request, index) for index in range(40)]
     assert len(set(drawn)) > 15
+
+
+def test_a_request_ends_with_its_stop_or_with_its_last_token():
+    """The plain loop without a stop, cut by hand."""
+    for seed in range(12):
+        free = Request((1, 2), new=9, temperature=1.5, seed=seed)
+        made = list(alone(free))
+        assert len(made) == 9
+        for stop in range(11):
+            ends = made.index(stop) + 1 if stop in made else 9
+            assert plain(model(), Request((1, 2), 9, 1.5, seed, stop)) == made[:ends]
+
+
+def test_tokens_are_drawn_from_softmax_at_the_temperature():
+    logits, draws = torch.tensor([1.0, 0.0, -1.0, 0.5], dtype=torch.float64), 4000
+    drawn = [pick(torch, logits, Request((1,), 1, 0.5, seed), index=3) for seed in range(draws)]
+    expected = draws * (logits / 0.5).softmax(0)
+    counts = torch.tensor(drawn).bincount(minlength=4)
+    assert ((counts - expected).square() / expected).sum() < 16.3  # three degrees of freedom, once in a thousand
+    assert pick(torch, logits, Request((1,), 1), index=0) == 0
+
+
+def test_of_a_text_that_is_over_the_end_is_taken_before_the_beginning():
+    engine = Engine(model(), pages=3, page=2)
+    engine.add(Request((1, 2, 3, 4, 5, 6), new=1))
+    engine.run()
+    engine.add(Request((9,), new=1))  # takes one page
+    engine.run()
+    assert len(engine.pages.find((1, 2, 3, 4, 5, 6, 7), page=2)) == 2

@@ -48,6 +48,16 @@ def test_every_sampler_draws_from_its_row():
         assert drawn.tolist() == list(range(40)), way
 
 
+def test_multinomial_is_a_race():
+    """With the same seed both give the same tokens."""
+    logits = torch.randn(64, 500, generator=torch.Generator().manual_seed(0))
+    drawn = []
+    for way in ("multinomial", "race"):
+        torch.manual_seed(5)
+        drawn.append(sampler_times.sampler(torch, way, logits)().flatten().tolist())
+    assert drawn[0] == drawn[1]
+
+
 def test_top_p_keeps_what_makes_up_its_mass():
     logits = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log().repeat(4000, 1)
     torch.manual_seed(0)
