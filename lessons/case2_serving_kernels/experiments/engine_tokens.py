@@ -88,8 +88,8 @@ def _case(key: str, count: int) -> Case:
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
-    """Each setting with 16 requests; in full with 64."""
-    return tuple(map(partial(_case, count=16 if quick else 64), SETTINGS))
+    """Each setting with 12 requests; in full with 64."""
+    return tuple(map(partial(_case, count=12 if quick else 64), SETTINGS))
 
 
 def plot(result):
