@@ -4,11 +4,10 @@ On a processor the profiler reports every allocation and release of torch's allo
 keeps its own maximum, which counts blocks rounded up to 512 B.
 """
 
-import os
 from collections.abc import Callable, Iterable
-from contextlib import contextmanager
 
 from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.torch_events import silent
 
 
 def bytes_of(tensors: Iterable) -> int:
@@ -47,29 +46,16 @@ def changes(torch, call) -> list[int]:
     """Bytes that torch's allocator for the processor gave (positive) or took back (negative), in order of time."""
     activities = [torch.profiler.ProfilerActivity.CPU]
     recording = torch.profiler.profile(activities=activities, profile_memory=True)
-    with _silent():
+    with silent():
         recording.start()
     try:
         held = call()
     finally:
-        with _silent():
+        with silent():
             recording.stop()
     del held
     events = [event for event in recording.profiler.kineto_results.events() if event.name() == "[memory]"]
     return [event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())]
-
-
-@contextmanager
-def _silent():
-    """The profiler of some versions says on the process's standard error that it starts and stops; not in here."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 def _highest(changes: Iterable[int]) -> int:

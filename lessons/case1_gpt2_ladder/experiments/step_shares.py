@@ -4,9 +4,7 @@ An operation belongs to attention if one of its operands is a square of scores, 
 product: no other operation of this network has either.
 """
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from course_lib.accounting import hardware
@@ -14,6 +12,7 @@ from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats, single_thread
+from course_lib.experiments.running.torch_events import ancestors, silent
 from course_lib.figures.charts import dots
 from course_lib.units.case1_gpt2_ladder import gpt_steps
 from course_lib.words import words
@@ -55,14 +54,14 @@ def profiled(bench, step: gpt_steps.Step, rounds: int) -> dict[str, list[float]]
         call()
         activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
         profiler = profile(activities=activities, record_shapes=True)
-        with _silent():
+        with silent():
             profiler.start()
         for _ in range(rounds):
             with record_function(REGION):
                 call()
                 if on_gpu:
                     torch.cuda.synchronize()
-        with _silent():
+        with silent():
             profiler.stop()
     events = [event for event in profiler.events() if event.device_type == DeviceType.CPU]
     return by_kind(events, step.seq, on_gpu)
@@ -85,13 +84,6 @@ def by_kind(events: Sequence, seq: int, on_gpu: bool) -> dict[str, list[float]]:
     return found
 
 
-def ancestors(event) -> Iterator[str]:
-    """Names of the events that `event` ran in, from the nearest."""
-    while event.cpu_parent is not None:
-        event = event.cpu_parent
-        yield event.name
-
-
 def classify(names: Sequence[str], shapes: Sequence[Sequence[int]], seq: int) -> str:
     """The kind of an event from its name, those it ran in, the nearest first, and the shapes of its operands."""
     name = names[0]
@@ -108,20 +100,6 @@ def classify(names: Sequence[str], shapes: Sequence[Sequence[int]], seq: int) ->
     if name in PRODUCTS:
         return "products"
     return "pointwise" if any(part in name for part in POINTWISE) else "between"
-
-
-@contextmanager
-def _silent():
-    """Nothing reaches the process's standard error: torch's profiler writes there, past Python, when it starts."""
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:

@@ -9,9 +9,7 @@ pass that reads weight, gradient and two moments and writes all but the gradient
 for each tensor instead, which move 80 B for each parameter, not 28. Nothing predicts what lies between the operations.
 """
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from course_lib.accounting import flops, hardware, models, precision, roofline
@@ -21,6 +19,7 @@ from course_lib.experiments.running.experiment import Case, Experiment, main_dty
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats
+from course_lib.experiments.running.torch_events import ancestors, silent
 from course_lib.figures import style
 from course_lib.figures.figure import draw
 from course_lib.figures.tabular import quantity
@@ -182,14 +181,14 @@ def profile_steps(bench, take_step, seconds: float) -> dict[str, list[float]]:
         taken = clock() - start
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
     profiler = profile(activities=activities)
-    with _silent():
+    with silent():
         profiler.start()
     for _ in range(min(max(FEWEST, round(seconds / taken)), MOST)):
         with record_function(REGION):
             take_step()
             if on_gpu:
                 torch.cuda.synchronize()
-    with _silent():
+    with silent():
         profiler.stop()
     events = [event for event in profiler.events() if event.device_type == DeviceType.CPU]
     return by_class(events, on_gpu)
@@ -214,13 +213,6 @@ def by_class(events: Sequence, on_gpu: bool) -> dict[str, list[float]]:
     return found
 
 
-def ancestors(event) -> Iterator[str]:
-    """Names of the events that `event` ran in, from the nearest."""
-    while event.cpu_parent is not None:
-        event = event.cpu_parent
-        yield event.name
-
-
 def classify(names: Sequence[str]) -> str:
     """The class of an event from its name and those it ran in, the nearest first."""
     if any(name.startswith("Optimizer.step") for name in names):
@@ -238,20 +230,6 @@ def classify(names: Sequence[str]) -> str:
     if any(part in name for part in _NORMS):
         return f"{phase}, norms and activations"
     return "forward, copies and look-ups" if phase == "forward" else "backward, copies and sums"
-
-
-@contextmanager
-def _silent():
-    """Nothing reaches the process's standard error: torch's profiler writes there, past Python, when it starts."""
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
 
 
 # ---------------------------------------------------------------- table and figure
