@@ -27,7 +27,7 @@ POLICIES = {
 }
 
 
-class Full(MemoryError):
+class CardFullError(MemoryError):
     """The card has no room, even without all that was cached."""
 
 
@@ -43,7 +43,7 @@ class Caching:
         self.allocated = self.reserved = self.most_allocated = self.most_reserved = self.calls = 0
 
     def malloc(self, nbytes: int) -> tuple:
-        """A block, to be given to `release`. Full where the card has no room."""
+        """A block, to be given to `release`. CardFullError where the card has no room."""
         size = -(-nbytes // 512) * 512
         small = size <= MIB
         if self.expandable and not small:
@@ -106,7 +106,7 @@ class Caching:
         if self.reserved + nbytes > self.capacity:
             self.empty_cache()
         if self.reserved + nbytes > self.capacity:
-            raise Full(f"{self.reserved} bytes are reserved, and {nbytes} more do not fit.")
+            raise CardFullError(f"{self.reserved} bytes are reserved, and {nbytes} more do not fit.")
         self.calls += 1
         self.reserved += nbytes
         self.most_reserved = max(self.most_reserved, self.reserved)
@@ -183,7 +183,7 @@ def train(lengths: tuple[int, ...], policy: str = "default", capacity: float = f
             reserved.append(allocator.reserved)
             peaks.append(allocator.most_allocated)
         failed = None
-    except Full:
+    except CardFullError:
         pass
     return Run(
         tuple(reserved),

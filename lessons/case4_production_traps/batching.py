@@ -1,6 +1,7 @@
 """Batching servers under loads that differ from the load test; the recipe and two good ones are those of Q11."""
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -103,3 +104,32 @@ def answered(groups: Sequence[int], most: int) -> list[int]:
         found.append(0 if stale else size // most * most)
         stale = stale or size % most > 0
     return found
+
+
+def heartbeats(make: Callable, model: float, beat: float) -> int:
+    """How often a task that sleeps `beat` s goes on while a model that sleeps `model` s answers one request."""
+
+    async def drive():
+        count, done = 0, False
+
+        async def heart():
+            nonlocal count
+            while not done:
+                await asyncio.sleep(beat)
+                count += not done
+
+        def work(inputs):
+            time.sleep(model)
+            return inputs
+
+        server = make(work, most=1)
+        task = asyncio.ensure_future(heart())
+        await asyncio.sleep(0)
+        await server.infer(1)
+        done = True
+        await task
+        if hasattr(server, "close"):
+            server.close()
+        return count
+
+    return beside(drive())

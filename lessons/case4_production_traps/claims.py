@@ -62,7 +62,11 @@ def _need(lengths, policy="default") -> float:
 
 def s004_087() -> Verdict:
     """Is a smaller card enough, with no more requests to the driver?"""
-    worst, rising, often = allocator.order("shuffled", allocator.WORST), allocator.order("ascending"), "empty_cache() each step"
+    worst, rising, often = (
+        allocator.order("shuffled", allocator.WORST),
+        allocator.order("ascending"),
+        "empty_cache() each step",
+    )
     card, climb = ([_need(lengths, policy) for policy in ("default", often)] for lengths in (worst, rising))
     calls = [allocator.train(worst, policy).calls for policy in ("default", often)]
     ruling = _ruling([card[1] < 0.95 * card[0], climb[1] < 0.95 * climb[0], calls[1] <= calls[0]])
@@ -70,7 +74,11 @@ def s004_087() -> Verdict:
 
 
 def s004_088() -> Verdict:
-    worst, falling, option = allocator.order("shuffled", allocator.WORST), allocator.order("descending"), "max_split_size_mb:128"
+    worst, falling, option = (
+        allocator.order("shuffled", allocator.WORST),
+        allocator.order("descending"),
+        "max_split_size_mb:128",
+    )
     card, fall = ([_need(lengths, policy) for policy in ("default", option)] for lengths in (worst, falling))
     runs = [allocator.train(worst, policy) for policy in ("default", option)]
     ruling = _ruling([card[1] < 0.99 * card[0], fall[1] < 0.99 * fall[0]])

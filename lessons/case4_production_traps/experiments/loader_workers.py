@@ -1,6 +1,5 @@
 """A real DataLoader: how long an epoch takes, how far ahead it fetches, and how often each item comes."""
 
-import time
 from functools import partial
 
 from course_lib.accounting import hardware
@@ -25,7 +24,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         Case(
             say("case", workers=workers),
             say("call", workers=workers),
-            observe=partial(_observe, workers=workers, repeats=1 if quick else 5),
+            observe=partial(_observe, workers=workers, repeats=1 if quick else 3),
             expect=partial(_expected, workers=workers),
             facts={"workers": workers},
         )
@@ -60,6 +59,7 @@ EXPERIMENT = Experiment(
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
+    recording_seconds=60.0,
     on_gpu=say("on-gpu"),
     method=say.all("method", batches=BATCHES, step=1e3 * STEP, item=1e3 * ITEM),
 )
