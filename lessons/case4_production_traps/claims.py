@@ -35,7 +35,9 @@ def s004_086() -> Verdict:
 
 
 def s004_042() -> Verdict:
-    gain = {copy: (copy + 1) / max(copy, 1) for copy in (0.1, 0.5, 1, 2, 10)}
+    gain = {
+        name: (copy + 1) / max(copy, 1) for name, copy in {"tenth": 0.1, "half": 0.5, "equal": 1, "tenfold": 10}.items()
+    }
     return Verdict(_ruling(1.5 <= each <= 2 for each in gain.values()), gain=gain)
 
 
