@@ -66,10 +66,10 @@ def test_a_block_that_is_not_split_keeps_its_size():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_map_of_bytes_agrees(seed):
-    """Large blocks only: a slow allocator that marks every 512 B of every segment, and looks for the smallest run that
+    """Large blocks only: a slow allocator that marks every 64 KiB of every segment, and looks for the smallest run that
     fits, cut where more than 1 MiB would be left.
     """
-    rng, cache, unit = random.Random(seed), Caching(), 512
+    rng, cache, unit = random.Random(seed), Caching(), 64 * 1024
     segments, live, mine = [], [], []  # segments: lists of owners, one a unit
     for number in range(120):
         if live and rng.random() < 0.48:
