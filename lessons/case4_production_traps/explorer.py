@@ -38,7 +38,7 @@ def view(host: float, device: float, every: int) -> View:
     now, free = each_step(host, device, every), max(host, device)
     enough = rarely_enough(host, device)
     numbers = {"host": host, "device": device, "every": every, "times": now / free, "enough": enough}
-    places = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, LONGEST)
+    places = (*range(1, 16), 20, 30, 50, 100, LONGEST)
     figure = Figure(
         title=say("title", "rare" if now / free <= ALLOWED + 1e-12 else "often", **numbers),
         description=say("description", **numbers),
@@ -46,7 +46,7 @@ def view(host: float, device: float, every: int) -> View:
         y=Axis(say("axes", "y"), "×", 0.95, 2.1),
         marks=(
             Line((1, LONGEST), (ALLOWED, ALLOWED), say("lines", "allowed"), dashed=True),
-            Line(places, tuple(slower(host, device, k) for k in places), say("lines", "cost")),
+            Line(places, tuple(slower(host, device, k) for k in places)),
             Points((every,), (now / free,), (say("lines", "here"),), strong=True),
         ),
     )

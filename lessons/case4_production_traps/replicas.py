@@ -30,7 +30,8 @@ class Flows:
 
 def data_parallel(weights: int, inputs: int, outputs: int, ranks: int) -> Flows:
     """weights: bytes of the weights, and of their gradients; inputs, outputs: of the whole batch, on GPU 0 at first and
-    at last; the batch is divided evenly, and one share needs no wire.
+    at last; the batch is divided evenly, and one share needs no wire. Gradients go straight to GPU 0, as PyTorch does
+    without NCCL; with it they are added up on their way, and one set comes in (torch/nn/parallel/comm.py, reduce_add).
     """
     away = outputs * (ranks - 1) // ranks
     return Flows(
