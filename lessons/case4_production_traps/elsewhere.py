@@ -1,5 +1,6 @@
 """What runs on another machine: which kernel a package holds for it, and how long a tuned choice stays the best."""
 
+import warnings
 from collections.abc import Callable, Sequence
 
 
@@ -54,6 +55,13 @@ class Autotuned:
             self.tries += len(self.configs)
             self.best[key] = min(self.configs, key=lambda config: self.cost(config, **arguments))
         return self.cost(self.best[key], **arguments)
+
+
+def traced(torch, function: Callable, example):
+    """The function as torch.jit.trace follows it with the example; that it is deprecated, and freezes, is not said."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.jit.trace(function, example)
 
 
 class Graph:

@@ -189,3 +189,14 @@ def test_a_graph_replays_on_its_own_memory():
     x[:] = [5.0, 6.0]
     graph.replay()
     assert y == [6.0, 7.0]
+
+
+def test_a_trace_keeps_the_branch_of_its_example():
+    frozen = elsewhere.traced(torch, lambda x: x + 1 if len(x) <= 2 else x - 1, torch.zeros(2))
+    assert frozen(torch.zeros(3)).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(("copy", "reader"), [(2.0, 1.0), (2.0, 2.0), (2.0, 3.0)])
+def test_a_buffer_that_waits_for_its_reader_is_never_new(copy, reader):
+    assert elsewhere.reuse(True, copy, reader) == "old"
+    assert elsewhere.reuse(False, copy, reader) == ("new" if reader > copy else "old")
