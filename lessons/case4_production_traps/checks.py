@@ -249,7 +249,7 @@ def _largest(events, round_mb):
 
 
 def _first_freed(events, round_mb):
-    return _cache(events, round_mb, choose=lambda found: found[0])
+    return _cache(events, round_mb, choose=lambda kept: next(iter(kept)))
 
 
 def _exact_only(events, round_mb):

@@ -121,7 +121,8 @@ def s004_094() -> Verdict:
 def s004_095() -> Verdict:
     """Does the remedy compile, and how many of 1,000 steps are taken, if the loss is too high from step 13 on?"""
     try:
-        compile("for step in range(1000):\n    losses.append(loss)\nif any(losses):\n    break\n", "remedy", "exec")
+        lines = ["for step in range(1000):", "    step", "if any(losses):", "    break"]
+        compile("\n".join(lines), "remedy", "exec")
         said = "nothing"
     except SyntaxError as error:
         said = error.msg

@@ -5,13 +5,16 @@ import os
 import subprocess
 import sys
 from functools import cache, partial
+from pathlib import Path
 
+import course_lib
 from course_lib.accounting import hardware
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
+from course_lib.units.case4_production_traps import probe
 from course_lib.words import words
 
 say = words(__file__)
@@ -19,28 +22,6 @@ say = words(__file__)
 SETS = ("default", "avx2", "avx512")
 CALLS = ("softmax", "SiLU", "sum", "exp", "product")
 LATEST = 60  # s for one process
-
-PROGRAM = """
-import json, time, torch
-torch.set_num_threads(1)
-x, a = torch.randn(1024, 1024), torch.randn(512, 512)
-out, square = torch.empty_like(x), torch.empty_like(a)
-calls = {
-    "softmax": lambda: torch.softmax(x, -1, out=out),
-    "SiLU": lambda: torch.ops.aten.silu.out(x, out=out),
-    "sum": lambda: x.sum(),
-    "exp": lambda: torch.exp(x, out=out),
-    "product": lambda: torch.mm(a, a, out=square),
-}
-found = {name: [] for name in calls}
-for round in range(REPEATS + 2):
-    for name, call in calls.items():
-        begin = time.process_time()
-        for _ in range(5):
-            call()
-        found[name].append((time.process_time() - begin) / 5)
-print(json.dumps([torch.backends.cpu.get_cpu_capability(), {name: times[2:] for name, times in found.items()}]))
-"""
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -61,11 +42,15 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 @cache
 def timed(chosen: str, repeats: int) -> dict[str, list[float]]:
     """Call -> seconds of the processor, of each repeat; Unavailable where the process died or took another set."""
-    environment = os.environ | {"ATEN_CPU_CAPABILITY": chosen, "OMP_NUM_THREADS": "1"}
-    program = PROGRAM.replace("REPEATS", str(repeats))
+    library = str(Path(course_lib.__file__).parents[1])
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([library, *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "ATEN_CPU_CAPABILITY": chosen,
+        "OMP_NUM_THREADS": "1",
+    }
     try:
         ended = subprocess.run(
-            [sys.executable, "-c", program],
+            [sys.executable, "-m", probe.__name__, str(repeats)],
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
