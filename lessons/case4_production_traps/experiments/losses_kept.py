@@ -1,0 +1,60 @@
+"""Sixty forward passes, and what is left of them in memory: by what is put into the list."""
+
+from functools import partial
+
+from course_lib.accounting import hardware
+from course_lib.experiments.running import allocation, timing
+from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.result import Column
+from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.figures.charts import dots
+from course_lib.units.case4_production_traps import keeping
+from course_lib.words import words
+
+say = words(__file__)
+
+
+def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
+    """Seven habits; full differs from quick in nothing: bytes do not vary."""
+    return tuple(
+        Case(
+            say("cases", habit),
+            say("calls", habit),
+            observe=partial(_observe, habit=habit),
+            expect=partial(_expected, habit=habit),
+            gradients=True,
+            facts={"habit": habit},
+        )
+        for habit in keeping.HABITS
+    )
+
+
+def _expected(device: hardware.Device, habit: str) -> float:
+    return float(keeping.predicted(habit))
+
+
+def _observe(bench, seconds: float, habit: str) -> list[float]:
+    """Bytes given, less those taken back, over all steps, while the list is alive."""
+    with timing.single_thread(bench.torch), bench.torch.enable_grad():
+        return [float(sum(allocation.changes(bench.torch, keeping.keep(bench.torch, habit))))]
+
+
+def plot(result):
+    """Bytes of each habit."""
+    graph = result.measured[say("cases", "graph")] / keeping.STEPS
+    return dots(result, title=say("title", each=graph / 1e6), axis=say("axis"), log=False)
+
+
+EXPERIMENT = Experiment(
+    name="losses_kept",
+    question=say("question"),
+    columns=quantity_columns(
+        say("columns", "measured"), "B", Column("habit", say("columns", "habit"), "", "str", shown=False)
+    ),
+    timed=False,
+    cases=cases,
+    table=rows_of_quantity,
+    plot=plot,
+    on_gpu=say("on-gpu"),
+    method=say.all("method", layers=keeping.LAYERS, width=keeping.WIDTH, rows=keeping.ROWS, steps=keeping.STEPS),
+)
