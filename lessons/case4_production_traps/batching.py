@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from course_lib.units.q11_throughput_or_latency.batchers import Greedy, Impatient, Shielded, Timer, beside
+from course_lib.experiments.batchers import Greedy, Impatient, Shielded, Timer, beside
 
 BAD = -1  # an input at which the model raises
 

@@ -3,8 +3,9 @@
 from functools import cache
 
 from course_lib.accounting import inference
+from course_lib.experiments import batchers
 from course_lib.teaching.cards.verdict import Verdict
-from course_lib.units.q11_throughput_or_latency import batchers, serving
+from course_lib.units.q11_throughput_or_latency import serving
 
 
 @cache

@@ -50,7 +50,7 @@ def plot(result):
 EXPERIMENT = Experiment(
     name="same_loss",
     question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "nats"),
+    columns=quantity_columns(say("columns", "measured"), "nat"),
     cases=cases,
     table=rows_of_quantity,
     plot=plot,

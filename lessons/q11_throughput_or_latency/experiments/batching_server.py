@@ -11,12 +11,13 @@ import time
 from typing import Any
 
 from course_lib.accounting import hardware, roofline
+from course_lib.experiments import batchers
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment, repeated
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
-from course_lib.units.q11_throughput_or_latency import batchers, serving
+from course_lib.units.q11_throughput_or_latency import serving
 from course_lib.words import words
 
 say = words(__file__)
