@@ -42,7 +42,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KERNEL = Path(__file__).with_name("watched_kernel.py")
 SECONDS_PER_CELL = 300
 MAP = "{{units}}"
-"""In the text of a lesson: the table of all units by part, open ones with a link, planned ones without."""
+"""In the text of a lesson: the table of all units by part."""
 TRACKS = "{{tracks}}"
 """In the text of a lesson: the ways through the course that its front matter names, with their summed minutes."""
 CLAIMS = "{{claims}}"
@@ -160,10 +160,9 @@ def lesson_notebooks(root: Path, chosen: Sequence[str] = ()) -> dict[str, nbform
             if cell.cell_type == "markdown":
                 cell.source = fill(cell.source, taken, minutes)
             if cell.cell_type == "markdown" and MAP in cell.source:
-                cell.source = cell.source.replace(MAP, unit_map(root, page.front["course"].get("planned", {})))
+                cell.source = cell.source.replace(MAP, unit_map(root))
             if cell.cell_type == "markdown" and TRACKS in cell.source:
-                course = page.front["course"]
-                tracks = track_map(root, course.get("tracks", {}), course.get("planned", {}))
+                tracks = track_map(root, page.front["course"].get("tracks", {}))
                 cell.source = cell.source.replace(TRACKS, tracks)
             if cell.cell_type == "markdown" and CLAIMS in cell.source:
                 cell.source = cell.source.replace(CLAIMS, claim_map(root))
@@ -183,24 +182,16 @@ def _times(folder: Path, root: Path) -> Times:
     return times(*pages)
 
 
-def unit_map(root: Path, planned: Mapping[str, Sequence[str]], notebooks: str = "") -> str:
-    """The units that belong to a part as a table, and below them what is planned: part -> titles, such as "Q9. …".
-    `notebooks` stands before the names of the notebooks that it links.
-
-    A title that a unit has the number of is no longer planned.
-    """
+def unit_map(root: Path, notebooks: str = "") -> str:
+    """The units that belong to a part as a table. `notebooks` stands before the names of notebooks in its links."""
     folders = {folder.name: folder for folder in units(root)}
     fronts = {name: read_page(folder / "lesson.md", root).front["course"] for name, folder in folders.items()}
     lines = ["| part | question | lesson | core path | deeper | exercises |", "| --- | --- | --- | --- | --- | --- |"]
-    for part in dict.fromkeys([*planned, *filter(None, (front.get("part") for front in fronts.values()))]):
-        here = {name: front["title"] for name, front in fronts.items() if front.get("part") == part}
-        numbers = {title.partition(". ")[0] for title in here.values()}
+    for part in dict.fromkeys(filter(None, (front.get("part") for front in fronts.values()))):
         rows = [
-            f"**{title}** | [**open**]({notebooks}{name}.ipynb) | {_minutes(_times(folders[name], root))} |"
-            for name, title in here.items()
-        ]
-        rows += [
-            f"{title} | later | | | |" for title in planned.get(part, ()) if title.partition(". ")[0] not in numbers
+            f"**{front['title']}** | [**open**]({notebooks}{name}.ipynb) | {_minutes(_times(folders[name], root))} |"
+            for name, front in fronts.items()
+            if front.get("part") == part
         ]
         lines += [f"| {'' if i else part} | {row}" for i, row in enumerate(rows)]
     return "\n".join(lines)
@@ -211,11 +202,10 @@ def _minutes(taken: Times) -> str:
     return " | ".join(f"{minutes} min" if minutes else "–" for minutes in (taken.core, taken.deeper, taken.exercises))
 
 
-def track_map(root: Path, tracks: Mapping[str, Sequence[Sequence[str]]], planned: Mapping[str, Sequence[str]]) -> str:
-    """The ways through the course as a table. tracks: name -> the numbers ("Q8+") of the lessons of each session. Open
-    ones are links and count with their core path; a number that is neither open nor planned is a `BuildError`.
+def track_map(root: Path, tracks: Mapping[str, Sequence[Sequence[str]]]) -> str:
+    """The ways through the course as a table. tracks: name -> the numbers ("Q8+", "Case 1") of the lessons of each
+    session. A number that no lesson has is a `BuildError`.
     """
-    later = {title.partition(". ")[0] for titles in planned.values() for title in titles}
     here = {}
     for folder in units(root):
         title = read_page(folder / "lesson.md", root).front["course"]["title"]
@@ -223,21 +213,14 @@ def track_map(root: Path, tracks: Mapping[str, Sequence[Sequence[str]]], planned
     lines = ["| way | session | lessons | core paths |", "| --- | --- | --- | --- |"]
     for track, sessions in tracks.items():
         numbers = [number for session in sessions for number in session]
-        if lost := [number for number in numbers if number not in here and number not in later]:
-            raise BuildError(f"course.tracks: {track!r} names {lost[0]!r}, which is neither open nor planned")
-        whole = _summed(here, numbers)
-        lines.append(f"| **{track}** | {len(sessions)} | {len(numbers)} lessons | **{whole}** |")
+        if lost := [number for number in numbers if number not in here]:
+            raise BuildError(f"course.tracks: {track!r} names {lost[0]!r}, which no lesson has")
+        whole = sum(here[number][1] for number in numbers)
+        lines.append(f"| **{track}** | {len(sessions)} | {len(numbers)} lessons | **{whole} min** |")
         for n, session in enumerate(sessions, 1):
-            names = (f"[{each}]({here[each][0]}.ipynb)" if each in here else f"*{each}*" for each in session)
-            lines.append(f"| | {n} | {', '.join(names)} | {_summed(here, session)} |")
+            names = (f"[{each}]({here[each][0]}.ipynb)" for each in session)
+            lines.append(f"| | {n} | {', '.join(names)} | {sum(here[each][1] for each in session)} min |")
     return "\n".join(lines)
-
-
-def _summed(here: Mapping[str, tuple[str, int]], numbers: Sequence[str]) -> str:
-    """The minutes of the core paths that are open, and how many are not."""
-    minutes = [here[number][1] for number in numbers if number in here]
-    missing = len(numbers) - len(minutes)
-    return " + ".join(filter(None, [f"{sum(minutes)} min" if minutes else "", f"{missing} to come" if missing else ""]))
 
 
 def claim_map(root: Path) -> str:
@@ -288,7 +271,7 @@ def derived(root: Path, chosen: Sequence[str] = ()) -> dict[Path, bytes]:
 def readme(root: Path) -> str:
     """The README with the map of the units that there are between its two comments."""
     text = (root / "README.md").read_text(encoding="utf-8")
-    return README_MAP.sub(lambda found: f"{found[1]}\n{unit_map(root, {}, 'notebooks/')}\n{found[2]}", text)
+    return README_MAP.sub(lambda found: f"{found[1]}\n{unit_map(root, 'notebooks/')}\n{found[2]}", text)
 
 
 def _json(data: Mapping) -> bytes:

@@ -161,7 +161,7 @@ def _part_faults(page: Page, path: Path, root: Path) -> Faults:
     part = page.course.get("part")
     if part is None:
         return
-    parts = [each for folder in units(root) for each in _planned(folder / "lesson.md")]
+    parts = [each for folder in units(root) for each in _parts(folder / "lesson.md")]
     if parts and part not in parts:
         yield (
             _line_of_key("part", path.read_text(encoding="utf-8").splitlines()),
@@ -169,11 +169,11 @@ def _part_faults(page: Page, path: Path, root: Path) -> Faults:
         )
 
 
-def _planned(lesson: Path) -> list[str]:
-    """The parts of the course, where a lesson's front matter plans it."""
+def _parts(lesson: Path) -> list[str]:
+    """The parts of the course, where a lesson's front matter lists them."""
     try:
         text = lesson.read_text(encoding="utf-8")
-        return list(front_matter(text)[0]["course"]["planned"]) if "\n  planned:" in text else []
+        return list(front_matter(text)[0]["course"]["parts"]) if "\n  parts:" in text else []
     except (OSError, ValueError, LookupError, TypeError):
         return []
 

@@ -243,14 +243,14 @@ BAD = {
     "part that the map lacks": (
         "lesson.md",
         "  title: A toy",
-        "  part: Tyos\n  planned: {Toys: [], Games: []}\n  title: A toy",
+        "  part: Tyos\n  parts: [Toys, Games]\n  title: A toy",
         0,
         "its parts are Toys, Games",
     ),
     "part in another form": (
         "lesson.md",
         "  title: A toy",
-        '  "part": Tyos\n  planned: {Toys: [], Games: []}\n  title: A toy',
+        '  "part": Tyos\n  parts: [Toys, Games]\n  title: A toy',
         None,
         "its parts are Toys, Games",
     ),

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from course_lib import units
 from tools.build import BuildError, track_map
 from tools.source import read_page
 
@@ -21,45 +20,31 @@ def rows(table: str) -> list[list[str]]:
 
 def test_minutes_are_those_that_the_units_are_built_with(root, front):
     found = {}
-    for row in rows(track_map(root, front["tracks"], front["planned"])):
+    for row in rows(track_map(root, front["tracks"])):
         found |= {name: row[3] for name in re.findall(r"\((\w+)\.ipynb\)", row[2]) if "," not in row[2]}
     built = {name: json.loads((root / f"notebooks/{name}.json").read_text())["minutes"] for name in found}
     assert found == {name: f"{minutes} min" for name, minutes in built.items()}
     assert len(found) >= 5
 
 
-def test_a_way_sums_its_sessions_and_what_is_to_come(root, front):
+def test_a_way_sums_its_sessions(root, front):
     for table in ({name: sessions} for name, sessions in front["tracks"].items()):
-        whole, *sessions = rows(track_map(root, table, front["planned"]))
-        for pattern in (r"(\d+) min", r"(\d+) to come"):
-            assert sum(map(int, re.findall(pattern, whole[3]))) == sum(
-                int(number) for row in sessions for number in re.findall(pattern, row[3])
-            )
+        whole, *sessions = rows(track_map(root, table))
+        assert int(re.search(r"\d+", whole[3])[0]) == sum(int(row[3].removesuffix(" min")) for row in sessions)
         assert int(whole[1]) == len(sessions)
 
 
 def test_their_names_say_how_many_sessions_they_have(front):
-    assert [len(sessions) for sessions in front["tracks"].values()] == [6, 10, 14]
+    assert [len(sessions) for sessions in front["tracks"].values()] == [6, 10, 16]
 
 
 def test_no_way_names_a_lesson_twice_and_the_longest_has_all(root, front):
     named = [[number for session in sessions for number in session] for sessions in front["tracks"].values()]
     assert all(len(set(numbers)) == len(numbers) for numbers in named)
-    assert set(named[-1]) == {"Q8+", *(f"Q{n}" for n in range(1, 25))}
+    cases = {f"Case {n}" for n in range(1, 5)}
+    assert set(named[-1]) == {"Q8+", *(f"Q{n}" for n in range(1, 25)), *cases}
 
 
-def test_a_lesson_that_nobody_plans_stops_the_build(root, front):
-    with pytest.raises(BuildError, match="'Q99', which is neither"):
-        track_map(root, {"A day": [["Q1", "Q99"]]}, front["planned"])
-
-
-def test_what_is_to_come_has_no_link_and_no_minutes(root):
-    (whole, row) = rows(track_map(root, {"A day": [["Q98"]]}, {"F.": ["Q98. What then?"]}))
-    assert row[2:] == ["*Q98*", "1 to come"]
-    assert whole[3] == "**1 to come**"
-
-
-def test_a_unit_that_opens_is_no_longer_to_come(root, front):
-    assert units.unit_of("q01.")
-    (_, row) = rows(track_map(root, {"A day": [["Q1"]]}, {"A.": ["Q1. Planned once"]}))
-    assert "to come" not in row[3]
+def test_a_lesson_that_nobody_has_stops_the_build(root):
+    with pytest.raises(BuildError, match="'Q99', which no lesson has"):
+        track_map(root, {"A day": [["Q1", "Q99"]]})
