@@ -88,7 +88,7 @@ def s004_053() -> Verdict:
     try:
         fine, refused = (query @ key.T).shape == (2, 8, 8), "fits"
     except ValueError:
-        fine, refused = False, "refused: the shapes do not fit"
+        fine, refused = False, "refused"
     off = sqrt(GPT2.d_model) / sqrt(GPT2.head_width)
     values = {"turned": turned, "refused": refused, "off": off, "heads": GPT2.heads, "width": GPT2.head_width}
     return Verdict("holds" if fine and off == 1 else "fails", **values)

@@ -20,7 +20,7 @@ from course_lib.words import words
 say = words(__file__)
 
 KINDS = ("scores", "passes", "products", "pointwise", "loss", "optimizer", "between")
-REGION = "course: a step of the ladder"
+REGION = "course: ladder step"
 PRODUCTS = frozenset(f"aten::{name}" for name in ("addmm", "mm", "matmul", "linear"))
 POINTWISE = ("layer_norm", "tanh", "aten::mul", "aten::add", "aten::pow")
 LOSS = ("cross_entropy", "log_softmax", "nll_loss")
