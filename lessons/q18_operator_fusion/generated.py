@@ -17,6 +17,9 @@ LOOP = {
 CALLS = ("cpp_fused_native_layer_norm_0", "extern_kernels.addmm")
 """Linear(LayerNorm(x)): what the generated code calls, in order."""
 
+BUFFER = 512
+"""softmax(2x): fp32 numbers of a row, the exponentials, that its kernel writes to a buffer and reads again."""
+
 
 WRITTEN = {
     "SiLU(x)·y": (2, 0, 1),
@@ -52,6 +55,11 @@ def left(code: str) -> int:
 def readings(code: str) -> int:
     """How often the loops of generated code load the first tensor from outside."""
     return len(re.findall(r"::loadu\((?:in_ptr0|in_out_ptr0) \+ \S+\(x\d(?: \+ \d+L\*x\d)?\)", code))
+
+
+def buffers(code: str) -> list[int]:
+    """Numbers in each buffer that generated code keeps for itself, written and read in loops."""
+    return [int(count) for count in re.findall(r"make_unique<float \[\]>\((\d+)L\)", code)]
 
 
 def alive(vectors: dict[str, tuple[str, ...]]) -> int:

@@ -1,4 +1,4 @@
-"""Fusion that hurts: sums of w neighbouring tanh values, where fusing means to compute each tanh w times."""
+"""Sums of w neighbouring tanh values, where fusing means to compute each tanh w times; timed as calls, nothing fused."""
 
 from functools import partial
 

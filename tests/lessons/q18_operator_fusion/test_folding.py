@@ -102,6 +102,7 @@ def test_what_the_compiler_writes_is_what_the_claims_say():
         code = compile_report.generated(bench, form)
         assert (generated.left(code), generated.readings(code)) == (left, readings)
     softmax, norm = (compile_report.generated(bench, form) for form in ("softmax(2x)", "Linear(LayerNorm(x))"))
+    assert (generated.buffers(softmax), generated.buffers(norm)) == ([generated.BUFFER], [])
     rows = "for(int64_t x0="
     assert (softmax.count(rows), norm.count(rows)) == (1, 4)  # the fourth divides the sums of rows, one number each
 
