@@ -1,5 +1,6 @@
 """What machine this is: facts that are read, not measured. No host name, no user name, no path."""
 
+import contextlib
 import os
 import platform
 import re
@@ -121,7 +122,7 @@ class Clock:
             used -= getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
         except ImportError:
             used = None
-        return cls(time.perf_counter(), time.process_time(), used)
+        return cls(time.perf_counter(), time.process_time() + _children(), used)
 
     def used_by_others(self) -> float | None:
         """Share of the processor (0 to 1) that others used since this moment; None where it is not known."""
@@ -131,6 +132,22 @@ class Clock:
         if cores() != os.cpu_count():  # the sum counts processors that are not ours
             return None
         return max(0.0, (now.all - self.all) - (now.own - self.own)) / ((now.wall - self.wall) * cores())
+
+
+def _children() -> float:
+    """Processor seconds of the processes that we started: of those that ended, and of those that still run."""
+    ended = os.times()
+    seconds = ended.children_user + ended.children_system
+    try:
+        import psutil
+
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):  # it has just ended
+                used = child.cpu_times()
+                seconds += used.user + used.system + used.children_user + used.children_system
+    except (ImportError, psutil.Error):
+        pass
+    return seconds
 
 
 def gpu_name() -> str | None:

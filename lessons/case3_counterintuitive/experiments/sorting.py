@@ -18,6 +18,7 @@ from course_lib.words import words
 say = words(__file__)
 
 KEYS = 1_000_000
+WARM_UP = 0.05  # s of sorts that do not count: the first ones of a process that was idle take longer
 WIDE = ("AVX512", "X86_V4")  # how the names of instructions on 512 bits begin, in NumPy's list
 SORTS = {  # case -> type of the keys, keyword, nearly sorted before, what is withheld
     "8 bits, stable": ("uint8", "stable", False, ""),
@@ -60,11 +61,13 @@ def seconds(type: str, kind: str, nearly: bool, rounds: int) -> list[float]:
     numbers, found = keys(type, nearly), []
     if kind == "radix":
         numbers = numbers * numbers.dtype.type(2**16 + 1)  # in the same order, and no byte is the same in all
-    for _ in range(rounds):
+    warm = time.process_time() + WARM_UP
+    while len(found) < rounds:
         copy = numbers.copy()
         begin = time.process_time()
         two_passes(copy) if kind == "radix" else copy.sort(kind=kind)
-        found.append(time.process_time() - begin)
+        if begin > warm:
+            found.append(time.process_time() - begin)
     return found
 
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -527,5 +529,20 @@ def test_used_by_others_counts_others_and_not_us(monkeypatch):
     monkeypatch.setattr(psutil, "cpu_times", reading)
     monkeypatch.setattr(machine, "cores", lambda: 2)
     monkeypatch.setattr(machine.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(machine, "_children", lambda: 0.0)
     start = machine.Clock.now()
     assert start.used_by_others() == pytest.approx(3 / 20), "3 of 2 × 10 seconds, our own 4 not among them"
+
+
+def test_what_our_own_processes_use_is_ours():
+    """One that ended and was waited for, and one that still runs: each computes for 0.3 s of its processor."""
+    pytest.importorskip("psutil")
+    spin = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True)\ninput()"
+    before = machine._children()
+    with subprocess.Popen(
+        [sys.executable, "-c", spin], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        child.stdout.readline()
+        assert machine._children() - before >= 0.29
+        child.communicate("go\n")
+    assert machine._children() - before >= 0.29
