@@ -112,7 +112,7 @@ def _slot_added(table, position, page):
 
 
 def _slot_unturned(table, position, page):
-    return table[position // page] * page + position
+    return position + page * table[position // page]
 
 
 SLOTS = (_slot_itself, _slot_page, _slot_begin, _slot_turned, _slot_added, _slot_unturned)

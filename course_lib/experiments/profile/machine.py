@@ -140,13 +140,12 @@ def _children() -> float:
     seconds = ended.children_user + ended.children_system
     try:
         import psutil
-
-        for child in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):  # it has just ended
-                used = child.cpu_times()
-                seconds += used.user + used.system + used.children_user + used.children_system
-    except (ImportError, psutil.Error):
-        pass
+    except ImportError:
+        return seconds
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            used = child.cpu_times()
+            seconds += used.user + used.system + used.children_user + used.children_system
     return seconds
 
 

@@ -6,6 +6,7 @@ cancels.
 """
 
 from functools import cache
+from typing import Any
 
 from course_lib.accounting import hardware
 from course_lib.experiments.nets import tiny_gpt
@@ -57,7 +58,7 @@ def bargains(bench, step: gpt_steps.Step, larger: tuple[int, ...], rounds: int) 
     """Times as many samples -> what -> a ratio in each round. scaling: the larger batch's time over the small one's,
     both plain; factor: the larger one recomputed over plain; gain: its samples a second, recomputed, over the small one's.
     """
-    calls = {"plain": step.build(bench)}
+    calls: dict[object, Any] = {"plain": step.build(bench)}
     for times in larger:
         more = step.but(batch=times * step.batch)
         calls |= {(times, "plain"): more.build(bench), (times, "again"): more.but(recompute="full").build(bench)}

@@ -5,6 +5,7 @@ time, with a common beginning, and while every third is cancelled.
 """
 
 from functools import cache, partial
+from typing import Any
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
@@ -19,7 +20,7 @@ say = words(__file__)
 
 PAGE, PLENTY, FEW, COMMON = 8, 80, 10, 24
 # settings of the engine; whether the requests come backwards, have letters in common, are cancelled
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "batch": {"pages": PLENTY},
     "alone": {"pages": PLENTY, "most": 1},
     "backwards": {"pages": PLENTY, "backwards": True},

@@ -24,7 +24,9 @@ say = words(__file__)
 
 LAYERS, WIDTH, MOST = 8, 1024, 32
 ALONE, GREEDY, WINDOW, TIMER = "one at a time", "what waits", "waits 10 ms", "timer of 2 ms"
-POLICIES = {  # name -> how requests are collected, the most at once, seconds of the window
+POLICIES: dict[
+    str, tuple[type[Any], int, float]
+] = {  # name -> how requests are collected, the most at once, seconds of the window
     ALONE: (batchers.Greedy, 1, 0.0),
     GREEDY: (batchers.Greedy, MOST, 0.0),
     WINDOW: (batchers.Greedy, MOST, 0.010),

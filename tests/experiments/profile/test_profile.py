@@ -543,6 +543,6 @@ def test_what_our_own_processes_use_is_ours():
         [sys.executable, "-c", spin], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
         child.stdout.readline()
-        assert machine._children() - before >= 0.29
+        assert machine._children() - before > 0.25
         child.communicate("go\n")
-    assert machine._children() - before >= 0.29
+    assert machine._children() - before > 0.25

@@ -77,6 +77,8 @@ ASIDE = {
     "cluster_step": {"sockets", "off"},
     "batching_server": {"p50", "p99", "batch", "in_flight", "seen"},
     "speculative_decoding": {"acceptance", "overlap", "predicted"},
+    "engine_tokens": {"equal", "preempted", "found", "peak", "left", "needed", "predicted"},
+    "tokens_by_format": {"tokens"},
 }
 """Columns that no repeat holds, since they are seen beside the quantity; a prediction may follow from one of them."""
 
