@@ -12,14 +12,14 @@ LINKS = ("450 GB/s", "50 GB/s", "25 GB/s")
 PAIRS = {"70b": (8192, 28_672), "8b": (4096, 14_336), "small": (768, 3072)}
 
 
-def tensor_parallel(batch=1, pair="70b", link="450 GB/s", latency=2.0):
+def tensor_parallel(batch=64, pair="70b", link="450 GB/s", latency=2.0):
     """Microseconds of width → hidden → width in bf16 on 1, 2, 4 and 8 H100, with one ring all-reduce at the end.
 
     batch: rows. pair: one of `PAIRS`. link: one of `LINKS`, of a rank, one way. latency: microseconds of a step of the
     ring. Returns something to display, with `.state`, `.call` and `.reset()`. ValueError for an argument out of range.
     """
     controls = {
-        "batch": Whole(say("controls", "batch"), start=1, high=8192),
+        "batch": Whole(say("controls", "batch"), start=64, high=8192),
         "pair": Choice(say("controls", "pair"), {name: say("pairs", name) for name in PAIRS}),
         "link": Choice(say("controls", "link"), LINKS),
         "latency": Number(say("controls", "latency"), 2.0, 0.1, 50, "µs"),
