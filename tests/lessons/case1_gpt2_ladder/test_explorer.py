@@ -40,7 +40,7 @@ def test_what_is_shown_is_the_ledger():
     # 40 / 1.667 + 330 / 1.667 + 50 = 272; 16 / 0.272 = 58.8
     assert row("precision").startswith("272 ms")
     assert row("gain") == "×1.84"
-    assert row("start", dtype="bf16").endswith("9% of the peak")
+    assert row("start", dtype="bf16").endswith("9% of peak")
 
 
 def test_every_end_of_the_sliders_can_be_drawn():
