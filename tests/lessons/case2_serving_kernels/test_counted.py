@@ -163,7 +163,7 @@ def test_every_end_of_the_explorers_sliders_can_be_drawn(monkeypatch):
                     figure = explorer.view(batch, pair, link, latency).figure
                     assert all(0 <= y <= figure.y.high for mark in figure.marks for y in mark.y)
     monkeypatch.setenv("COURSE_STATIC", "1")
-    assert "8 ranks: 63.1 µs." in " ".join(repr(explorer.tensor_parallel()).split())
+    assert "8 ranks: 63.1 µs." in " ".join(repr(explorer.tensor_parallel(batch=1)).split())
     with pytest.raises(ValueError, match="latency"):
         explorer.tensor_parallel(latency=5000)
 
