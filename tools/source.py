@@ -17,6 +17,7 @@ import nbformat
 import yaml
 from IPython.core.inputtransformer2 import TransformerManager
 
+from course_lib import units as course_units
 from course_lib.grading.intake.task import read_checks, run_file
 from course_lib.teaching.checks.check_words import WordsError
 
@@ -105,15 +106,18 @@ class Page:
 
 
 def units(root: Path, chosen: Sequence[str] = ()) -> list[Path]:
-    """The folders of `lessons/` that hold anything, in order; only those `chosen` by name or prefix, where any are.
+    """The folders of `lessons/` that hold anything, in the order of the course; only those `chosen` by name or prefix,
+    where any are.
 
     `SourceError` for a name that no folder has.
     """
-    folders = [folder for folder in sorted((root / "lessons").glob("*")) if folder.is_dir() and files(folder)]
+    there = (folder for folder in (root / "lessons").glob("*") if folder.is_dir() and files(folder))
+    folders = sorted(there, key=lambda folder: course_units.order(folder.name))
     known = {name: folder for folder in folders for name in (folder.name, folder.name.partition("_")[0])}
     if unknown := [name for name in chosen if name not in known]:
         raise SourceError([Problem(f"lessons/{name}", 1, "there is no such unit") for name in unknown])
-    return sorted({known[name] for name in chosen}) if chosen else folders
+    wanted = {known[name] for name in chosen}
+    return [folder for folder in folders if folder in wanted] if chosen else folders
 
 
 def files(folder: Path) -> list[Path]:

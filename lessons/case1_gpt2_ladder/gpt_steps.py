@@ -1,12 +1,10 @@
-"""Training steps of a small GPT-2 for this unit's experiments: built with one thing changed, and timed in turn."""
+"""Training steps of a small GPT-2 for this unit's experiments, each built with one thing changed."""
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from course_lib.accounting import flops, hardware, models
 from course_lib.experiments.nets import tiny_gpt
-from course_lib.experiments.running.timing import single_thread
 
 
 @dataclass(frozen=True)
@@ -53,31 +51,3 @@ def start(device: hardware.Device) -> Step:
     if device.kind == "cpu":
         return Step(tiny_gpt.describe(2, 128, 4, 2048, 1024), 1024, attention="eager", optimizer="loop")
     return Step(tiny_gpt.describe(12, 768, 12, 50257, 1024), 1024, batch=4, attention="eager", optimizer="loop")
-
-
-def in_turn(bench, calls: Mapping[str, Callable[[], object]], rounds: int, times: int = 1) -> dict[str, list[float]]:
-    """Name -> seconds of one call in each round; the calls take turns, so that a disturbance meets all of them.
-
-    On a processor one thread, and seconds of this process on it: other programs count little. times: calls between
-    two readings of the clock.
-    """
-    clock = time.process_time if bench.on == "cpu" else _synchronised(bench.torch)
-    found = {name: [] for name in calls}
-    with single_thread(bench.torch):
-        for call in calls.values():
-            call()
-        for _ in range(rounds):
-            for name, call in calls.items():
-                begin = clock()
-                for _ in range(times):
-                    call()
-                found[name].append((clock() - begin) / times)
-    return found
-
-
-def _synchronised(torch) -> Callable[[], float]:
-    def clock():
-        torch.cuda.synchronize()
-        return time.perf_counter()
-
-    return clock

@@ -28,9 +28,8 @@ def trained() -> Model:
             rows = text[torch.randint(len(text) - SEEN, (BATCH, 1), generator=generator) + torch.arange(SEEN + 1)]
             loss = torch.nn.functional.cross_entropy(model.full(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
             grads = torch.autograd.grad(loss, weights)
-            with (
-                torch.no_grad()
-            ):  # Adam by hand: torch.optim loads the compiler first, which takes longer than all this
+            # Adam by hand: torch.optim loads the compiler first, which takes longer than all this
+            with torch.no_grad():
                 for weight, grad, m, v in zip(weights, grads, first, second, strict=True):
                     m.lerp_(grad, 0.1)
                     v.lerp_(grad.square(), 0.01)

@@ -50,7 +50,7 @@ def model(inputs: list) -> list:
     return [2 * x for x in inputs]
 
 
-async def send(make: Callable, groups: Sequence[Group], limit: float = 1.0) -> list[list[str]]:
+async def send(make: Callable, groups: Sequence[Group], limit: float = 30.0) -> list[list[str]]:
     """What each caller of each group got: "answer", "error" of the model, "left", or "failed" (anything else, or nothing
     within `limit` seconds).
     """

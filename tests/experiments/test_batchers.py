@@ -81,9 +81,12 @@ def test_a_window_counts_from_when_the_first_came_and_ends_with_a_full_batch():
         batcher.close()
         return time.perf_counter() - begun, batcher.sizes
 
-    took, sizes = batchers.beside(run(8, 2))  # starts at 0.2; the third came at 0.25 and goes at 0.5, at once
-    assert sizes == [2, 1]
-    assert 0.8 <= took < 0.95
-    took, sizes = batchers.beside(run(2, 2))  # full at 0; the third waits until 0.45
-    assert sizes == [2, 1]
-    assert 0.75 <= took < 0.9
+    # starts at 0.2; the third came at 0.25 and goes at 0.5, at once. Or full at 0; the third waits until 0.45
+    for most, least in [(8, 0.8), (2, 0.75)]:
+        for _ in range(5):  # a machine that stands still for a moment makes a run longer, never shorter
+            took, sizes = batchers.beside(run(most, 2))
+            assert took >= least
+            if took < least + 0.15:
+                break
+        assert sizes == [2, 1]
+        assert took < least + 0.15

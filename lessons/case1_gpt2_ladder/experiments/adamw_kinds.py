@@ -1,10 +1,11 @@
 """One step of 32 tokens with 5 million parameters, where the optimizer weighs: AdamW as a loop, as foreach, fused."""
 
-from functools import cache
+from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import Heat
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.units.case1_gpt2_ladder import gpt_steps
@@ -18,20 +19,21 @@ KINDS = ("loop", "foreach", "fused")
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Three kinds; full repeats them more often."""
     step = gpt_steps.Step(tiny_gpt.describe(4, 256, 4, 8192, 64), 32)
-    together = cache(
-        lambda bench: gpt_steps.in_turn(
-            bench, {kind: step.but(optimizer=kind).build(bench) for kind in KINDS}, 7 if quick else 31
-        )
-    )
+    heat = Heat(partial(calls, step=step), 7 if quick else 31, training=True)
     return tuple(
         Case(
             say("cases", kind),
             say("calls", kind, seq=step.seq, params=step.model.parameters().total / 1e6),
-            observe=lambda bench, seconds, kind=kind: together(bench)[kind],
+            observe=partial(heat.seconds, name=kind),
             expect=lambda device: None,
         )
         for kind in KINDS
     )
+
+
+def calls(bench, step: gpt_steps.Step):
+    """Kind -> the step with it."""
+    return {kind: step.but(optimizer=kind).build(bench) for kind in KINDS}
 
 
 def plot(result):

@@ -2,10 +2,11 @@
 of scores that the eager form makes, fused over the whole square, and fused over the half below the diagonal.
 """
 
-from functools import cache
+from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import Heat
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.units.case1_gpt2_ladder import gpt_steps
@@ -18,13 +19,12 @@ WAYS = ("eager", "products", "square", "causal")
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Four ways; full repeats them more often."""
-    step, rounds = gpt_steps.start(device), 5 if quick else 31
-    together = cache(lambda bench: gpt_steps.in_turn(bench, calls(bench, step), rounds))
+    heat = Heat(partial(calls, step=gpt_steps.start(device)), 5 if quick else 31, training=True)
     return tuple(
         Case(
             say("cases", way),
             say("calls", way),
-            observe=lambda bench, seconds, way=way: together(bench)[way],
+            observe=partial(heat.seconds, name=way),
             expect=lambda device: None,
         )
         for way in WAYS

@@ -11,6 +11,7 @@ from typing import Any
 from course_lib.accounting import hardware
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import race
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
@@ -62,7 +63,7 @@ def bargains(bench, step: gpt_steps.Step, larger: tuple[int, ...], rounds: int) 
     for times in larger:
         more = step.but(batch=times * step.batch)
         calls |= {(times, "plain"): more.build(bench), (times, "again"): more.but(recompute="full").build(bench)}
-    took = gpt_steps.in_turn(bench, calls, rounds, times=4 if step.seq < 64 else 1)
+    took = race(calls, rounds, bench.on)
     found = {}
     for times in larger:
         rows = list(zip(took["plain"], took[times, "plain"], took[times, "again"], strict=True))

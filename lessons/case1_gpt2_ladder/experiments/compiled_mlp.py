@@ -6,6 +6,7 @@ from functools import cache
 from course_lib.accounting import hardware
 from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import race
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import single_thread
 from course_lib.figures.charts import dots
@@ -43,7 +44,7 @@ def measure(bench, step: gpt_steps.Step, rounds: int) -> dict[str, list[float]]:
         begin = _used()
         call()
         first = _used() - begin
-        took = gpt_steps.in_turn(bench, {"plain": plain, "compiled": call}, rounds)
+        took = race({"plain": plain, "compiled": call}, rounds, bench.on)
     return {"compiling": [first - min(took["compiled"])], **took}
 
 

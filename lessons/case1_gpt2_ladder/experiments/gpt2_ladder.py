@@ -3,10 +3,12 @@
 What a rung brings is predicted in the lesson, by Amdahl's law, from the profile of the first one (`step_shares`).
 """
 
-from functools import cache, partial
+from collections.abc import Mapping
+from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import Heat
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.units.case1_gpt2_ladder import gpt_steps
@@ -21,12 +23,11 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     flash = foot.but(attention="sdpa")
     fused = flash.but(optimizer="fused")
     steps = {"start": foot, "flash": flash, "fused": fused}
-    together = cache(
-        lambda bench: gpt_steps.in_turn(bench, {rung: step.build(bench) for rung, step in steps.items()}, rounds)
-    )
-    found = [_case(foot, rung, lambda bench, seconds, rung=rung: together(bench)[rung]) for rung in steps]
+    heat = Heat(partial(calls, steps=steps), rounds, training=True)
+    found = [_case(foot, rung, partial(heat.seconds, name=rung)) for rung in steps]
     if not quick:
-        found.append(_case(foot, "autocast", partial(_alone, step=fused.but(autocast=True), rounds=rounds)))
+        alone = Heat(partial(calls, steps={"autocast": fused.but(autocast=True)}), rounds, training=True)
+        found.append(_case(foot, "autocast", partial(alone.seconds, name="autocast")))
     return tuple(found)
 
 
@@ -35,8 +36,9 @@ def _case(foot: gpt_steps.Step, rung: str, observe) -> Case:
     return Case(say("cases", rung), call, observe=observe, expect=lambda device: None)
 
 
-def _alone(bench, seconds: float, step: gpt_steps.Step, rounds: int) -> list[float]:
-    return gpt_steps.in_turn(bench, {"step": step.build(bench)}, rounds)["step"]
+def calls(bench, steps: Mapping[str, gpt_steps.Step]):
+    """Rung -> the step on it."""
+    return {rung: step.build(bench) for rung, step in steps.items()}
 
 
 def plot(result):

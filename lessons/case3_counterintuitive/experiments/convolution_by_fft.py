@@ -4,11 +4,11 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import Heat
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
 from course_lib.units.case3_counterintuitive import counted
-from course_lib.units.case3_counterintuitive.racing import Heat
 from course_lib.words import words
 
 say = words(__file__)
@@ -37,8 +37,9 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def forms(torch, kernel: int):
+def forms(bench, kernel: int):
     """Both give all sums in which signal and kernel overlap."""
+    torch = bench.torch
     draw = torch.Generator().manual_seed(0)
     x, w = (torch.randn(1, 1, n, generator=draw) for n in (SIGNAL, kernel))
     length, longest = SIGNAL + kernel - 1, counted.padded_length(SIGNAL, kernel)

@@ -7,10 +7,10 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import Heat
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
-from course_lib.units.case3_counterintuitive.racing import Heat
 from course_lib.words import words
 
 say = words(__file__)
@@ -53,8 +53,9 @@ def _case(name: str, heat: Heat, form: str, base: str, call: str, layer: str, ch
     return Case(name, call, observe=observe, expect=lambda device: None, facts=facts)
 
 
-def forms(torch, layer: str):
+def forms(bench, layer: str):
     """The layer in chunks of each size, into memory that stays."""
+    torch = bench.torch
     rows, width, hidden = SHAPES[layer]
     draw = torch.Generator().manual_seed(0)
     x = torch.randn(rows, width, generator=draw)
@@ -79,8 +80,9 @@ def forms(torch, layer: str):
     return {str(chunk): in_chunks(chunk) for chunk in CHUNKS[layer]}
 
 
-def bias(torch):
+def bias(bench):
     """A product of the large layer alone, with a bias added in a call of its own, and with the bias handed over."""
+    torch = bench.torch
     rows, width, hidden = SHAPES["large weights"]
     draw = torch.Generator().manual_seed(0)
     x, up, b = (torch.randn(*shape, generator=draw) for shape in ((rows, width), (width, hidden), (hidden,)))

@@ -5,14 +5,13 @@ here `chains` elements further on. So element i + chains depends on element i, a
 time. Whether each did go along its chain is checked.
 """
 
-import time
 from functools import partial
 
 from course_lib.accounting import hardware
-from course_lib.experiments.running import timing
 from course_lib.experiments.running.calls import binary_size
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import Heat
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
@@ -30,13 +29,13 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """One and eight chains near by, one to 64 far away; full has more rounds."""
     found = []
     for working_set, counts in CHAINS.items():
-        walks = _Walks(working_set, counts, 5 if quick else 25)
+        heat = Heat(partial(walks, working_set=working_set, counts=counts), 5 if quick else 25)
         for chains in counts:
             found.append(
                 Case(
                     say("case", "one" if chains == 1 else "many", size=binary_size(working_set), chains=chains),
                     say("calls", chains=chains),
-                    observe=partial(walks.seconds, chains=chains),
+                    observe=partial(_hop, heat=heat, chains=chains),
                     expect=lambda device: None,
                     facts={"where": binary_size(working_set), "chains": chains},
                 )
@@ -71,29 +70,14 @@ def ring(torch, nodes: int):
     return table, order
 
 
-class _Walks:
-    """All walks in one working set, by turns."""
+def walks(bench, working_set: int, counts: tuple[int, ...]):
+    """Walks along so many chains in one working set."""
+    table, order = ring(bench.torch, working_set // LINE)
+    return {count: walker(bench.torch, table, order, count)[0] for count in counts}
 
-    def __init__(self, working_set: int, counts: tuple[int, ...], rounds: int):
-        self._nodes, self._counts, self._rounds = working_set // LINE, counts, rounds
-        self._found: dict[int, list[float]] = {}
 
-    def seconds(self, bench, seconds: float, chains: int) -> list[float]:
-        """Processor seconds of a hop, of each round."""
-        if not self._found:
-            torch = bench.torch
-            with timing.single_thread(torch), torch.no_grad():
-                table, order = ring(torch, self._nodes)
-                walks = {count: walker(torch, table, order, count)[0] for count in self._counts}
-                self._found = {count: [] for count in walks}
-                for _ in range(self._rounds):
-                    for count, walk in walks.items():
-                        times = 1 if count < 8 else 4
-                        begin = time.process_time()
-                        for _ in range(times):
-                            walk()
-                        self._found[count].append((time.process_time() - begin) / times / HOPS)
-        return self._found[chains]
+def _hop(bench, seconds: float, heat: Heat, chains: int) -> list[float]:
+    return [taken / HOPS for taken in heat.seconds(bench, seconds, chains)]
 
 
 def plot(result):

@@ -4,10 +4,10 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import Heat
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
-from course_lib.units.case3_counterintuitive.racing import Heat
 from course_lib.words import words
 
 say = words(__file__)
@@ -39,7 +39,8 @@ def _by_work(device, columns: int) -> float:
     return columns / COLUMNS[0]
 
 
-def forms(torch, rows: int):
+def forms(bench, rows: int):
+    torch = bench.torch
     draw = torch.Generator().manual_seed(0)
     a = torch.randn(rows, INNER, generator=draw)
     return {

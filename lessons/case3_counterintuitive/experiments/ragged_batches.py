@@ -4,11 +4,11 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import Heat
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import curves
 from course_lib.units.case3_counterintuitive import padded
-from course_lib.units.case3_counterintuitive.racing import Heat
 from course_lib.words import words
 
 say = words(__file__)
@@ -35,8 +35,9 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def forms(torch, longest: int):
+def forms(bench, longest: int):
     """Both ways, into memory that stays; of padded rows and columns the results are not used."""
+    torch = bench.torch
     draw = torch.Generator().manual_seed(0)
     lengths = padded.lengths(longest)
     whole = [torch.randn(padded.COUNT, longest, padded.WIDTH, generator=draw) for _ in range(2)]

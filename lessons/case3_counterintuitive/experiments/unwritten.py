@@ -4,10 +4,10 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import Heat
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
-from course_lib.units.case3_counterintuitive.racing import Heat
 from course_lib.words import words
 
 say = words(__file__)
@@ -41,9 +41,8 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def dropouts(torch):
-    from torch.nn import functional
-
+def dropouts(bench):
+    torch, functional = bench.torch, bench.torch.nn.functional
     x = torch.rand(NUMBERS)
     return {
         "dropout": lambda: functional.dropout(x, p=0.1, training=True),
@@ -59,8 +58,9 @@ def _head(torch):
     return torch.randn(TOKENS, WIDTH, generator=draw), torch.randn(WORDS, WIDTH, generator=draw) / WIDTH**0.5, draw
 
 
-def heads(torch):
+def heads(bench):
     """Logits of all positions, of eight and of the last."""
+    torch = bench.torch
     hidden, head, _ = _head(torch)
     out = {rows: torch.empty(rows, WORDS) for rows in (TOKENS, 8, 1)}
     return {
@@ -69,10 +69,9 @@ def heads(torch):
     }
 
 
-def losses(torch):
+def losses(bench):
     """The same loss of a masked language model: logits of all positions, or of those with a label."""
-    from torch.nn import functional
-
+    torch, functional = bench.torch, bench.torch.nn.functional
     hidden, head, draw = _head(torch)
     labels = torch.randint(WORDS, (TOKENS,), generator=draw)
     chosen = torch.randperm(TOKENS, generator=draw)[:MASKED]

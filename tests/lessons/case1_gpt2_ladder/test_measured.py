@@ -5,6 +5,7 @@ predicted is Amdahl's law. No time is asserted.
 import statistics
 
 import pytest
+import torch
 
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.bench import Bench
@@ -16,7 +17,6 @@ from course_lib.units.case1_gpt2_ladder.experiments import (
     step_shares,
 )
 
-torch = pytest.importorskip("torch")
 SMALL = gpt_steps.Step(tiny_gpt.describe(2, 32, 2, 64, 48), 48, attention="eager", optimizer="loop")
 
 
@@ -76,29 +76,6 @@ def test_fused_attention_computes_what_the_eager_form_does():
     torch.testing.assert_close(grads["eager"][2].double(), rows, rtol=1e-4, atol=1e-5)
 
 
-class Clock:
-    """Each call that is timed takes as many seconds as its name says; the clock shows what was taken."""
-
-    now = 0.0
-
-    def call(self, seconds):
-        self.now += seconds
-
-
-def test_calls_take_turns(bench, monkeypatch):
-    clock, order = Clock(), []
-    monkeypatch.setattr(gpt_steps.time, "process_time", lambda: clock.now)
-
-    def call(name, seconds):
-        order.append(name)
-        clock.call(seconds)
-
-    calls = {"a": lambda: call("a", 1.0), "b": lambda: call("b", 3.0)}
-    found = gpt_steps.in_turn(bench, calls, rounds=2, times=2)
-    assert found == {"a": [1.0, 1.0], "b": [3.0, 3.0]}
-    assert "".join(order) == "ab" + "aabb" * 2
-
-
 def test_a_profile_sums_to_the_step_and_sees_every_kind(bench):
     found = step_shares.profiled(bench, SMALL, 2)
     assert set(found) == set(step_shares.KINDS)
@@ -128,7 +105,7 @@ def test_operations_are_sorted(names, shapes, kind):
 
 def test_a_bargain_is_counted_in_samples(bench, monkeypatch):
     took = {"plain": [1.0, 2.0, 4.0], (4, "plain"): [2.0, 4.0, 4.0], (4, "again"): [4.0, 5.0, 8.0]}
-    monkeypatch.setattr(gpt_steps, "in_turn", lambda bench, calls, rounds, times: took)
+    monkeypatch.setattr(batch_bargain, "race", lambda calls, rounds, on: took)
     found = batch_bargain.bargains(bench, SMALL, (4,), 3)[4]
     assert found == {"scaling": [2.0, 2.0, 1.0], "factor": [2.0, 1.25, 2.0], "gain": [1.0, 1.6, 2.0]}
 

@@ -5,14 +5,12 @@ from collections import Counter
 from functools import cache
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch")
-
-
-from course_lib.accounting import memory  # noqa: E402
-from course_lib.units.case2_serving_kernels.engine import Engine, Model, Pages, Request, Shape, pick, plain  # noqa: E402
+from course_lib.accounting import memory
+from course_lib.units.case2_serving_kernels.engine import Engine, Model, Pages, Request, Shape, pick, plain
 
 SHAPE = Shape(vocab=11, width=16, layers=2, heads=4, kv_heads=2, ff=24)
 QUIET = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,12 +1,11 @@
 """The lab's engines with a line left out, its log, its shards, and what the experiments hand out."""
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from course_lib.units.case2_serving_kernels import letters, shards, workload  # noqa: E402
-from course_lib.units.case2_serving_kernels.engine import Engine  # noqa: E402
-from course_lib.units.case2_serving_kernels.experiments import engine_throughput, sampler_draws, sampler_times  # noqa: E402
+from course_lib.units.case2_serving_kernels import letters, shards, workload
+from course_lib.units.case2_serving_kernels.engine import Engine
+from course_lib.units.case2_serving_kernels.experiments import engine_throughput, sampler_draws, sampler_times
 
 
 @pytest.mark.parametrize("page", [1, 3, 8, 32])

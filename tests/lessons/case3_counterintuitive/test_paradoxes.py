@@ -6,10 +6,12 @@ import math
 from itertools import product
 
 import pytest
+import torch
 
 from course_lib.accounting.hardware import multiprocessors
 from course_lib.experiments.running import timing
-from course_lib.units.case3_counterintuitive import counted, explorer, padded, racing
+from course_lib.experiments.running.bench import Bench
+from course_lib.units.case3_counterintuitive import counted, explorer, padded
 from course_lib.units.case3_counterintuitive.experiments import (
     convolution_by_fft,
     fused_by_rows,
@@ -21,7 +23,7 @@ from course_lib.units.case3_counterintuitive.experiments import (
 )
 from tests.explorers import STEP, calls_of
 
-torch = pytest.importorskip("torch")
+BENCH = Bench.on_device(torch, "cpu")
 START = {"warps": 16, "independent": 1, "latency": 400}
 
 
@@ -78,7 +80,7 @@ def test_winograd_is_the_definition():
 
 
 def test_padded_products_hold_the_exact_ones():
-    ways = ragged_batches.forms(torch, 16)
+    ways = ragged_batches.forms(BENCH, 16)
     exact, at_once = ways["exact"](), ways["padded"]()
     for place, (small, length) in enumerate(zip(exact, padded.lengths(16), strict=True)):
         assert torch.allclose(small, at_once[place, :length, :length], atol=1e-5)
@@ -88,7 +90,7 @@ def test_padded_products_hold_the_exact_ones():
 
 @pytest.mark.parametrize("layer", fused_by_rows.SHAPES)
 def test_chunks_give_the_whole(layer):
-    ways = fused_by_rows.forms(torch, layer)
+    ways = fused_by_rows.forms(BENCH, layer)
     whole, *others = (form().clone() for form in ways.values())
     assert whole.abs().mean() > 0.1
     for other in others:
@@ -96,27 +98,27 @@ def test_chunks_give_the_whole(layer):
 
 
 def test_a_bias_in_two_ways():
-    ways = fused_by_rows.bias(torch)
+    ways = fused_by_rows.bias(BENCH)
     apart = ways["product, then bias"]().clone()
     assert torch.allclose(apart, ways["bias in the product's call"](), atol=1e-4)
     assert not torch.allclose(apart, ways["product"](), atol=1e-1)
 
 
 def test_transforms_give_the_direct_sums():
-    ways = convolution_by_fft.forms(torch, 63)
+    ways = convolution_by_fft.forms(BENCH, 63)
     assert torch.allclose(ways["direct"](), ways["fft"](), atol=1e-3)
 
 
 def test_logits_that_nobody_reads_change_no_loss():
-    ways = unwritten.losses(torch)
+    ways = unwritten.losses(BENCH)
     assert ways["loss-all"]().item() == pytest.approx(ways["loss-masked"]().item(), rel=1e-5)
-    heads = unwritten.heads(torch)
+    heads = unwritten.heads(BENCH)
     assert torch.allclose(heads["all"]()[-1:], heads["last"](), atol=1e-4)
     assert torch.allclose(heads["all"]()[-8:], heads["eight"](), atol=1e-4)
 
 
 def test_odd_columns_are_the_columns():
-    for name, form in odd_columns.forms(torch, 8).items():
+    for name, form in odd_columns.forms(BENCH, 8).items():
         assert form().shape == (8, int(name))
 
 
@@ -144,19 +146,6 @@ def test_walks_go_along_their_chains(chains):
     assert len(following) == 512
     for place in range(0, 4 * chains):
         assert been[place + chains] == following[been[place]]
-
-
-# ---------------------------------------------------------------- the race
-
-
-def test_a_race_has_a_value_for_each_round_and_leaves_the_threads():
-    called, threads = [], torch.get_num_threads()
-    found = racing.race(
-        {"one": lambda: called.append(torch.get_num_threads()), "two": lambda: sum(range(1000))}, rounds=3
-    )
-    assert {name: len(times) for name, times in found.items()} == {"one": 3, "two": 3}
-    assert set(called) == {1}
-    assert torch.get_num_threads() == threads
 
 
 # ---------------------------------------------------------------- the explorer

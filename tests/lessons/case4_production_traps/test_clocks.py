@@ -11,6 +11,7 @@ from course_lib.units.case4_production_traps import elsewhere, explorer, keeping
 from tests.explorers import STEP, calls_of
 
 START = {"host": 3.0, "device": 4.0, "every": 1}
+FORKED = {"multiprocessing_context": "fork"}  # a class of a test cannot be sent to a process that starts anew
 
 
 def by_events(host, device, steps, every):
@@ -129,10 +130,8 @@ def test_a_real_loader_delivers_what_was_counted():
             info = torch.utils.data.get_worker_info()
             return iter(range(6)[info.id :: info.num_workers] if self.divided else range(6))
 
-    if torch.multiprocessing.get_start_method() != "fork":
-        pytest.skip("a class of a test cannot be sent to a worker here")
     for divided in (False, True):
-        found = list(torch.utils.data.DataLoader(Stream(divided), batch_size=None, num_workers=2))
+        found = list(torch.utils.data.DataLoader(Stream(divided), batch_size=None, num_workers=2, **FORKED))
         assert found == loading.delivered(range(6), 2, divided)
 
 
@@ -150,10 +149,8 @@ def test_a_real_loader_fetches_so_far_ahead(workers, prefetch):
         def __len__(self):
             return 50
 
-    if torch.multiprocessing.get_start_method() != "fork":
-        pytest.skip("a class of a test cannot be sent to a worker here")
     loader = torch.utils.data.DataLoader(
-        list(range(50)), batch_sampler=Sampler(), num_workers=workers, prefetch_factor=prefetch
+        list(range(50)), batch_sampler=Sampler(), num_workers=workers, prefetch_factor=prefetch, **FORKED
     )
     batches = iter(loader)
     assert len(asked) == loading.fetched_ahead(workers, prefetch, 50)
