@@ -84,7 +84,7 @@ def _on_cpu(torch, table, start):
 
 def _on_gpu(table, node):
     try:
-        from course_lib.experiments.running.triton_kernels import hop
+        from course_lib.experiments.measurements._triton_hop import hop
     except ImportError:
         raise Unavailable("On a GPU the chase is a Triton kernel, and Triton is not installed here.") from None
     return lambda: hop[(1,)](table, node, HOPS, num_warps=1), lambda: int(node)

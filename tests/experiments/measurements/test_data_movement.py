@@ -183,7 +183,7 @@ def test_a_gpu_without_triton_says_so(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "triton", None)
-    monkeypatch.delitem(sys.modules, "course_lib.experiments.running.triton_kernels", raising=False)
+    monkeypatch.delitem(sys.modules, "course_lib.experiments.measurements._triton_hop", raising=False)
     with pytest.raises(Unavailable, match="Triton is not installed"):
         pointer_chase._on_gpu(None, None)
 

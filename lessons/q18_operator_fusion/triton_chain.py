@@ -1,4 +1,4 @@
-"""The Triton kernels of the experiments. Importing this needs Triton, so experiments import it inside functions."""
+"""The four-operation chain as one Triton kernel. Importing this needs Triton, so `fusion_chain` imports it in a function."""
 
 import triton
 import triton.language as tl
@@ -20,12 +20,3 @@ def _chain(x, mask, out, count, scale, shift, size: tl.constexpr):
 def chain(x, mask, out, scale: float, shift: float) -> None:
     """out = gelu_tanh(x · scale + shift) · mask, in one pass."""
     _chain[(triton.cdiv(x.numel(), BLOCK),)](x, mask, out, x.numel(), scale, shift, size=BLOCK)
-
-
-@triton.jit
-def hop(table, at, hops):
-    """`hops` times node = table[node], from the node that stands at `at`, where the last one is stored."""
-    node = tl.load(at)
-    for _ in range(hops):
-        node = tl.load(table + node)
-    tl.store(at, node)
