@@ -79,8 +79,10 @@ const MARKS = {
       });
       const { py } = targets.at(-1), edge = x(last) + width / 2;
       free = Math.min(py, free - LINE, BOX.bottom - 9);
-      add(above, "path", { class: "leader", d: `M${edge} ${py}L${edge + 16} ${free}` });
-      add(above, "text", { class: "label", x: edge + 20, y: free + 4 }, label);
+      const name = add(above, "text", { class: "label", y: free + 4 }, label);
+      const left = Math.min(edge + 20, WIDTH - 4 - name.getBBox().width); // a long one begins further left
+      name.setAttribute("x", left);
+      add(above, "path", { class: "leader", d: `M${edge} ${py}L${left - 4} ${free}` });
     });
     return { targets };
   },

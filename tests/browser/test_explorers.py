@@ -236,6 +236,14 @@ def test_a_long_title_is_read_whole(open_cells):
     assert explorer.locator("svg[role=img]").evaluate(CLASHES) == []
 
 
+def test_long_names_of_parts_are_read_whole(open_cells):
+    opened = open_cells(f"{IMPORTS['explorer.tensor_parallel']}\nexplorer.tensor_parallel(batch=1)")
+    picture = opened.show(".course-explorer svg[role=img]")
+    picture.locator(".label").first.wait_for()
+    assert "bytes 0.100 µs" in picture.locator(".label").all_text_contents()
+    assert picture.evaluate(CLASHES) == []
+
+
 def test_on_a_narrow_page_the_name_of_each_number_is_read_whole(open_cells):
     opened = open_cells(f"{IMPORTS['explorer.waves']}\nexplorer.waves()")
     explorer = opened.show(".course-explorer")
@@ -250,7 +258,7 @@ def test_on_a_narrow_page_the_name_of_each_number_is_read_whole(open_cells):
 def test_the_names_of_arguments_are_read_whole(open_cells):
     cells = (
         "def seconds(bytes_of_all_weights, bandwidth, way): return bytes_of_all_weights / bandwidth",
-        'explore.interact(seconds, bytes_of_all_weights=(1, 99), bandwidth=(1.0, 9.0), way=["one", "two"])',
+        'explore.interact(seconds, bytes_of_all_weights=(1, 99), bandwidth=(0.5e-6, 1e-5), way=["one", "two"])',
     )
     opened = open_cells(f"from course_lib import explore\n{cells[0]}", cells[1])
     opened.show(".widget-interact .widget-label")
@@ -260,6 +268,9 @@ def test_the_names_of_arguments_are_read_whole(open_cells):
     assert labels.evaluate_all(cut) == []
     starts = labels.evaluate_all("all => all.map(label => Math.round(label.getBoundingClientRect().right))")
     assert len(set(starts)) == 1, "the controls stand below each other"
+    readouts = opened.page.locator(".widget-interact .widget-readout")
+    assert readouts.all_text_contents() == ["50", "5.25e-6"]
+    assert readouts.evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth).length") == 0
     row = opened.page.locator(".widget-interact").first
     assert row.evaluate("row => row.scrollWidth <= row.clientWidth")
 

@@ -101,7 +101,9 @@ def _control(ipywidgets, control, start):
     if not isinstance(control, tuple) or _whole(control):
         return control
     low, high, step = (*control, (control[1] - control[0]) / 100)[:3]
-    return ipywidgets.FloatSlider(start, min=low, max=high, step=step, readout_format=".3g")
+    # What is read there is parsed again when a learner clicks into it: powers of ten, never the letters of SI.
+    readout = ".2e" if max(abs(low), abs(high)) < 1e-3 else ".3g"
+    return ipywidgets.FloatSlider(start, min=low, max=high, step=step, readout_format=readout)
 
 
 def _widen(controls) -> None:
