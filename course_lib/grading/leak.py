@@ -15,6 +15,7 @@ import re
 import tarfile
 import zipfile
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -82,10 +83,21 @@ def leaks(content: bytes, hidden: Mapping[str, str]) -> set[str]:
     """The canaries, and the places of the `hidden` texts (as `secrets` gives them), in a file, in the members of an
     archive, in the texts of JSON, and in what is packed in any.
     """
-    text = content.decode("utf-8", "replace")
-    bare = squeezed(text)
-    found = {*CANARY.findall(text), *(place for secret, place in hidden.items() if secret in bare)}
-    return found.union(*(leaks(member, hidden) for member in members(content)))
+    # Thousands of secrets in ten thousands of texts: only those are looked for whose first letters stand there.
+    size = min(map(len, hidden), default=0)
+    heads = defaultdict(list)
+    for secret in hidden:
+        heads[secret[:size]].append(secret)
+    found, left = set(), [content]
+    while left:
+        content = left.pop()
+        text = content.decode("utf-8", "replace")
+        bare = squeezed(text)
+        begun = {head for at in range(len(bare) - size + 1) if (head := bare[at : at + size]) in heads}
+        found |= {hidden[secret] for head in begun for secret in heads[head] if secret in bare}
+        found.update(CANARY.findall(text))
+        left += members(content)
+    return found
 
 
 def members(content: bytes) -> list[bytes]:
