@@ -117,6 +117,7 @@ def _assumed(chosen: bill.Plan) -> dict[str, float]:
     """What the notes name of what cannot be moved."""
     return {
         "devices": chosen.devices,
+        "each": bill.EACH,
         "fraction": chosen.fraction,
         "trials": chosen.trials,
         "salary": bill.SALARY,
