@@ -102,13 +102,19 @@ def _at_the_limit(watts, resistance, capacity, allowed):
     )
 
 
+def _five_constants(watts, resistance, capacity, allowed):
+    """Takes for settled what has had five time constants."""
+    found = _throttle(watts, resistance, capacity, allowed)
+    return found if found is not None and found < 5 * resistance * capacity else None
+
+
 WARM, EDGE = "it gets too warm", "at the limit, near it, or never there"
 
 
 def _draw_throttle(rng, group):
-    """Whole numbers of halves. Near the limit some get too warm, or whoever returns nothing at all would be right."""
+    """Whole numbers of halves. At the limit or near it half get too warm, after more than six time constants."""
     watts, resistance, capacity = rng.randrange(2, 40) / 2, rng.randrange(2, 30) / 2, rng.randrange(20, 400)
-    shares = [0.125, 0.25, 0.375, 0.625, 0.75] if group == WARM else [0.875, 0.96875, 1, 1]
+    shares = [0.125, 0.25, 0.375, 0.625, 0.75, 0.875, 0.96875] if group == WARM else [511 / 512, 1]
     return watts, resistance, capacity, watts * resistance * rng.choice(shares)
 
 
@@ -336,6 +342,7 @@ CHECKS = [
             (100, 8, 64, 32),
             (4096, 3, 16, 8),
             (17, 3, 16, 20),
+            (5, 4, 32, 16),
             (31, 5, 16, 20),
         ],
         generate=_draw_weights,
@@ -380,13 +387,14 @@ CHECKS = [
         groups={WARM: 1, EDGE: 1},
         public={
             WARM: [(8, 8, 60, 20), (4, 8, 60, 20), (6, 9, 50, 25), (1, 1, 20, 0.5)],
-            EDGE: [(2, 8, 60, 20), (2.5, 8, 60, 20), (8, 8, 60, 62), (3, 5, 100, 16)],
+            EDGE: [(2, 8, 60, 20), (2.5, 8, 60, 20), (8, 8, 60, 62), (3, 5, 100, 16), (6.5, 1, 3000, 6.4875)],
         },
         generate=_draw_throttle,
         reference=_throttle,
         same=Close(rel=1e-4),
         wrong={
             "nothing lost": lambda watts, resistance, capacity, allowed: capacity * allowed / watts,
+            "as good as settled": _five_constants,
             "time constant": lambda watts, resistance, capacity, allowed: (
                 resistance * capacity if watts * resistance > allowed else None
             ),
@@ -433,12 +441,13 @@ CHECKS = [
                 _in_mib(cache=300, room=8, weights=300, watts=256, bandwidth=2**40),
                 _in_mib(cache=16, room=900, weights=500),
                 _in_mib(cache=20, room=2500, weights=2501),
-                _in_mib(cache=1 / 8, room=1 / 8, weights=13_750),
+                _in_mib(cache=1 / 8, room=1 / 8, weights=56_000),
             ],
             NONE: [
                 _in_mib(cache=128, room=-64, weights=14_000),
                 _in_mib(cache=128, room=0, weights=14_000),
                 _in_mib(cache=127.75, room=1 / 4, weights=14_000 + 1 / 16),
+                _in_mib(cache=128 - 1 / 32, room=1 / 32, weights=14_000 + 1 / 64),
             ],
         },
         generate=_draw_readers,

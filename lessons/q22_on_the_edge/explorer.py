@@ -40,10 +40,11 @@ def view(model: str, weights: str, device: str, watts: float, minutes: float) ->
     slows = limit is not None and limit < end
     x, y = ((0, limit / 60, limit / 60, minutes), (cold, cold, warm, warm)) if slows else ((0, minutes), (cold, cold))
     facts = {"cold": cold, "warm": warm, "minutes": minutes, "slowed": limit / 60 if slows else minutes}
+    falls = "steady" if not slows else "slows" if warm >= 0.05 else "crawls"
     told = "missing" if not step.fits else "slows" if slows else "steady"
     figure = Figure(
         title=say("title", told, **facts),
-        description=say("description", "slows" if slows else "steady", watts=watts, **facts),
+        description=say("description", falls, watts=watts, **facts),
         x=Axis(say("axes", "x"), "", 0, minutes),
         y=Axis(say("axes", "y"), "", 0, 1.25 * cold),
         marks=(Line(x, y, say("line")),),

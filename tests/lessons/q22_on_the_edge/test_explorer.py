@@ -52,6 +52,12 @@ def test_every_end_of_the_controls_can_be_drawn():
             assert all(figure.y.low <= y <= figure.y.high for y in mark.y)
 
 
+def test_a_rate_that_would_round_to_nothing_is_not_called_nothing():
+    shown = explorer.view(**START | {"model": "llama3-70b", "weights": "bf16", "watts": 40.0})
+    assert 0 < 2.5 / (40 * 139.17e9 / 51.2e9) < 0.05
+    assert "falls below 0.1 after" in shown.figure.description
+
+
 @pytest.mark.parametrize("model", explorer.MODELS)
 def test_a_step_of_a_slider_is_little_work(model):
     explorer.view(**START | {"model": model})
