@@ -84,6 +84,11 @@ def _next_first(times, free):
     return [name, max(times.values()) / left[name]]
 
 
+def _next_last(times, free):
+    """Of equal times the last that was written."""
+    return _next_first(dict(reversed(times.items())), free)
+
+
 def _next_upside(times, free):
     name, gain = _next(times, free)
     return [name, gain and 1 / gain]
@@ -100,10 +105,10 @@ def _draw_next(rng, group):
         if longest not in free and rng.random() < 0.7:
             free = [longest, *free][: len(names) - 1]
         return times, [*free, *(["light"] if rng.random() < 0.2 else [])]
-    if rng.random() < 0.15:
+    if rng.random() < 0.1:
         return {name: rng.randrange(1, 800) / 8 for name in names}, rng.sample(names, len(names))
     names = rng.sample(["arithmetic", "bytes", "calls", "messages", "distance"], rng.choice([3, 4, 5]))
-    pair, equal = sorted(rng.sample(names, 2), reverse=rng.random() < 0.75), rng.randrange(80, 800) / 8
+    pair, equal = sorted(rng.sample(names, 2), reverse=rng.random() < 0.5), rng.randrange(80, 800) / 8
     others = [name for name in names if name not in pair]
     if rng.random() < 0.8:  # what is freed was longer
         times = {name: equal * rng.choice([1.25, 2, 3]) for name in others}
@@ -365,6 +370,8 @@ CHECKS = [
                 ({"calls": 5, "bytes": 5, "arithmetic": 9}, ["arithmetic"]),
                 ({"bytes": 5, "arithmetic": 5}, ["arithmetic"]),
                 ({"messages": 2, "calls": 2}, []),
+                ({"messages": 1, "bytes": 5, "calls": 5, "arithmetic": 2}, ["arithmetic"]),
+                ({"distance": 10, "bytes": 4, "calls": 4, "arithmetic": 8}, ["arithmetic", "distance"]),
                 ({"bytes": 3, "calls": 1}, ["calls", "bytes"]),
                 ({"arithmetic": 4}, ["arithmetic"]),
             ],
@@ -376,6 +383,7 @@ CHECKS = [
             "added": _next_sum,
             "as if nothing were free": _next_same,
             "first of equals": _next_first,
+            "last of equals": _next_last,
             "upside down": _next_upside,
         },
     ),
