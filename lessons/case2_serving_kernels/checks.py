@@ -214,15 +214,30 @@ def _chi_mean(counts, logits):
     return _chi(counts, logits) / (len(counts) - 1)
 
 
+def _chi_drawn(counts, logits):
+    expected = [sum(counts) * share for share in _shares(logits)]
+    return sum((c - e) ** 2 / e for c, e in zip(counts, expected, strict=True) if c)
+
+
+def _chi_often(counts, logits):
+    expected = [sum(counts) * share for share in _shares(logits)]
+    return sum((c - e) ** 2 / e for c, e in zip(counts, expected, strict=True) if e >= 5)
+
+
 def _draw_chi(rng, group):
     tokens, shift = rng.randrange(3, 7), 1000 if group == LARGE else 0
     logits = [shift + rng.randrange(-8, 9) / 4 for _ in range(tokens)]
     if rng.random() < 0.5:
         logits[-1] = logits[0]
-    counts = [rng.randrange(0, 900) for _ in logits]
-    if rng.random() < 0.3:
+    most = rng.choice([20, 20, 900])  # where few are drawn, some are expected less than five times
+    counts = [rng.randrange(0, most) for _ in logits]
+    if rng.random() < 0.6:
         counts[rng.randrange(tokens)] = 0
-    return (counts, logits) if sum(counts) > 50 else _draw_chi(rng, group)
+    if sum(counts) <= 10:
+        return _draw_chi(rng, group)
+    right = _chi(counts, logits) or 1
+    near = [way(counts, logits) / right for way in (_chi_drawn, _chi_often)]  # a term left out is none, or is seen
+    return _draw_chi(rng, group) if any(0.98 < share < 1 for share in near) else (counts, logits)
 
 
 # ---- case2.pair-seconds --------------------------------------------------------------------------
@@ -417,18 +432,25 @@ CHECKS = [
                 ([60, 40], [0.0, 0.0]),
                 ([700, 200, 100], [2.0, 0.75, 0.0]),
                 ([0, 31, 12, 5], [-1.0, 0.5, 0.25, -2.0]),
+                ([3, 40, 9, 60], [-2.0, 1.0, 0.0, 1.5]),
             ],
-            LARGE: [([60, 40], [1000.0, 1000.0]), ([700, 200, 100], [1002.0, 1000.75, 1000.0])],
+            LARGE: [
+                ([60, 40], [1000.0, 1000.0]),
+                ([700, 200, 100], [1002.0, 1000.75, 1000.0]),
+                ([0, 31, 12, 5], [999.0, 1000.5, 1000.25, 998.0]),
+            ],
         },
         generate=_draw_chi,
         reference=_chi,
-        same=Close(rel=1e-4, abs=1e-6),
+        same=Close(rel=1e-3, abs=1e-3),
         wrong={
             "over the counted": _chi_observed,
             "shares": _chi_shares,
             "not divided": _chi_squared,
             "all alike": _chi_even,
             "a degree": _chi_mean,
+            "never drawn": _chi_drawn,
+            "rare ones": _chi_often,
         },
     ),
     Check(
@@ -470,6 +492,7 @@ CHECKS = [
             (90, 32, 100, 64),
             (40, 8, 60, 16),
             (12, 16, 160, 40),
+            (900, 16, 40, 20),
         ],
         generate=_draw_sequences,
         reference=_sequences,

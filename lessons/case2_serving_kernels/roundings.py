@@ -34,3 +34,15 @@ def share_close(format: str) -> float:
     """The share of numbers in which the two right forms are close."""
     found = pairs(FORMATS[format])
     return sum(close(a, b) for _, a, b in found) / len(found)
+
+
+def share_of_sums(rows: int = 200, length: int = 1000, rtol: float = 1e-6) -> float:
+    """The share of fp32 sums of random numbers that are close when they are added up from either end."""
+    rng, found = random.Random(0), 0
+    for _ in range(rows):
+        numbers = [fp32(rng.gauss(0, 1)) for _ in range(length)]
+        ahead = back = 0.0
+        for number, other in zip(numbers, reversed(numbers), strict=True):
+            ahead, back = fp32(ahead + number), fp32(back + other)
+        found += close(ahead, back, rtol)
+    return found / rows

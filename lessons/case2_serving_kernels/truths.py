@@ -13,7 +13,7 @@ def shared(requests, common, own, alone, every, once) -> float:
     return requests * counted.held(1, common, own) / counted.held(requests, common, own)
 
 
-def plus_twenty(shift) -> float:
+def plus_twenty(shift, ties) -> float:
     """The mean of chi-square, by adding up the probabilities of all rounded values."""
     shares = sampling.rounded_shares(sampling.LOGITS, shift)
     return sampling.expected_chi_square(shares, sampling.LOGITS, 400_000)

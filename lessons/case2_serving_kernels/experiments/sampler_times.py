@@ -1,4 +1,4 @@
-"""One token for each of 64 sequences from a vocabulary of 50,257: the time of seven samplers, and of their random numbers."""
+"""One token for each of 64 sequences from a vocabulary of 50,257: the time of six samplers, and of random numbers alone."""
 
 import time
 from functools import partial
