@@ -33,7 +33,8 @@ class CardFullError(MemoryError):
 
 class Caching:
     """An allocator. capacity: bytes of the card. split: blocks of so many bytes or more are not split. expandable: one
-    segment that grows by pages of 2 MiB. Bytes now, and their peaks: allocated, reserved. calls: segments asked for.
+    segment that grows by pages of 2 MiB, where any hole serves (PyTorch maps 20 MiB, and keeps holes until the card is
+    full). Bytes now, and their peaks: allocated, reserved. calls: segments asked for.
     """
 
     def __init__(self, capacity: float = float("inf"), split: float = float("inf"), expandable: bool = False):

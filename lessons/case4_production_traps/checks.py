@@ -260,10 +260,34 @@ def _larger_only(events, round_mb):
     return _cache(events, round_mb, fits=lambda block, size, whole: block > size)
 
 
+def _split(events, round_mb):
+    """What is left of a block that is used again is kept as one more block."""
+    kept, blocks = [], []
+    allocated = peak = whole = 0
+    for event in events:
+        if event > 0:
+            size = -(-event // round_mb) * round_mb
+            found = min((block for block in kept if block >= size), default=None)
+            if found is None:
+                whole += size
+            else:
+                kept.remove(found)
+                kept += [found - size] if found > size else []
+            blocks.append((size, event))
+            allocated += event
+            peak = max(peak, allocated)
+        else:
+            size, asked = blocks[-event - 1]
+            allocated -= asked
+            kept.append(size)
+    return [peak, whole]
+
+
 REUSE = ("nothing fits into what was freed", "freed blocks come back")
 
 
 RESERVED = {
+    "split": _split,
     "goes back": _mode("returned"),
     "never reused": _mode("never reused"),
     "exact fits only": _exact_only,
@@ -356,6 +380,7 @@ def _ptx_same_major(devices, binaries, ptx):
 
 PICKS = {
     "as text": _variant(key=str),
+    "newest as text": _variant(choose=lambda found, key: max(found)),
     "as a decimal": _variant(key=float),
     "any major": _variant(major=False),
     "any minor": _variant(minor=False),
@@ -391,6 +416,12 @@ def _look_floor(host, device, lost):
     return None if lost == 0 else max(1, int(min(host, device) / (max(host, device) * lost)))
 
 
+def _look_short(host, device, lost):
+    """A search that gives up at a hundred steps."""
+    long, short = max(host, device), min(host, device)
+    return next((k for k in range(1, 101) if short / k <= long * lost), None)
+
+
 EDGES = ("exactly what is allowed is lost", "less is lost, or nothing may be")
 
 
@@ -399,11 +430,11 @@ def _draw_look(rng, group):
     if group == EDGES[1] and rng.random() < 0.2:
         return rng.randrange(1, 20), rng.randrange(1, 20), rng.choice([0, 0, 1.5, 2])
     while True:
-        lost = rng.choice([0.03125, 0.0625, 0.125, 0.25])
+        lost = rng.choice([2**-10, 2**-9, 2**-8, 0.0625])
         short, long = sorted((rng.randrange(1, 60), rng.randrange(2, 80)))
         steps = short / (long * lost)
         if short < long and steps > 2 and (steps == int(steps)) == (group == EDGES[0]):
-            return *rng.sample([short, long], 2), lost
+            return (long, short, lost) if rng.random() < 0.6 else (short, long, lost)
 
 
 CHECKS = [
@@ -526,6 +557,8 @@ CHECKS = [
                 ([10, 20, -1, -2, 20, 10], 2),
                 ([30, -1, 7, 25], 10),
                 ([7, -1, 7, -2, 8, 1], 4),
+                ([40, -1, 15, 20], 5),
+                ([10, 20, 30, -1, -2, 25], 5),
                 ([20, 40, 60, -2, -1, -3, 15, 38, 55], 20),
                 ([20, 40, 60, -2, -1, -3, 15, 50], 20),
             ],
@@ -549,6 +582,8 @@ CHECKS = [
             (["8.9", "12.0"], ["8.0", "8.6", "9.0"], ["8.0", "9.0"]),
             (["7.5"], [], ["7.5"]),
             (["10.3"], ["10.0", "9.0"], []),
+            (["12.10", "12.2"], ["12.10", "12.2"], []),
+            (["12.0", "9.0"], [], ["9.0", "10.0"]),
         ],
         generate=_draw_pick,
         reference=_pick,
@@ -561,13 +596,21 @@ CHECKS = [
         signature="look_every(host, device, lost)",
         groups=dict.fromkeys(EDGES, 1),
         public={
-            EDGES[0]: [(3, 4, 0.0625), (4, 3, 0.0625), (5, 5, 0.125)],
-            EDGES[1]: [(2, 9, 0), (1, 16, 0.125), (7, 6, 1.5), (5, 7, 0.25), (25001, 100_000, 0.03125)],
+            EDGES[0]: [(3, 4, 0.0625), (4, 3, 0.0625), (5, 5, 0.125), (5, 5, 2**-10)],
+            EDGES[1]: [
+                (2, 9, 0),
+                (1, 16, 0.125),
+                (7, 6, 1.5),
+                (5, 7, 0.25),
+                (25001, 100_000, 0.03125),
+                (77, 78, 2**-10),
+            ],
         },
         generate=_draw_look,
         reference=_look,
         same=EXACT,
         wrong={
+            "ends early": _look_short,
             "rounded down": _look_floor,
             "not rounded": lambda host, device, lost: (
                 None if lost == 0 else max(1, min(host, device) / (max(host, device) * lost))

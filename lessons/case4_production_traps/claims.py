@@ -47,9 +47,13 @@ def s004_045() -> Verdict:
 
     from course_lib.experiments.running import allocation
 
-    left = {habit: sum(allocation.changes(torch, keeping.keep(torch, habit))) for habit in ("graph", "detach")}
-    ruling = "holds" if left["graph"] < 10 * left["detach"] else "fails"
-    return Verdict(ruling, graph=left["graph"] / 1e6, detached=left["detach"] / 1e6, steps=keeping.STEPS)
+    left = {
+        habit: sum(allocation.changes(torch, keeping.keep(torch, habit)))
+        for habit in ("graph", "after-backward", "detach")
+    }
+    ruling = _ruling(left[habit] < 10 * left["detach"] for habit in ("graph", "after-backward"))
+    graph, after, detached = (nbytes / 1e6 for nbytes in left.values())
+    return Verdict(ruling, graph=graph, after=after, detached=detached, steps=keeping.STEPS)
 
 
 def s004_084() -> Verdict:

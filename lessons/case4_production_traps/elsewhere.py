@@ -17,7 +17,7 @@ def pick_kernel(device: str, binaries: Sequence[str], ptx: Sequence[str]) -> str
 
     A binary runs on devices of its own major version, from its own minor version on; PTX is compiled there for every
     device from its version on. The newest that runs is taken, a binary before PTX. Source: CUDA C++ Programming Guide,
-    "Binary Compatibility" and "PTX Compatibility". Left out: versions with a letter (9.0a), which run nowhere else.
+    "Binary Compatibility" and "PTX Compatibility". Left out: versions with a letter: 9.0a runs nowhere else, 10.0f only in its family.
     """
     here = version(device)
     runs = [built for built in binaries if version(built)[0] == here[0] and version(built) <= here]
