@@ -112,7 +112,7 @@ def s004_062() -> Verdict:
 def s004_063() -> Verdict:
     """LayerNorms of a forward pass, and the time of one by its bytes."""
     calls = 2 * GPT2.layers + 1
-    nbytes = 2 * 2 * 16 * diary.SEQ * GPT2.d_model  # read and written, two bytes each
+    nbytes = 2 * 4 * 16 * diary.SEQ * GPT2.d_model  # read and written, four bytes each
     us = 1e6 * nbytes / CARD.memory_bandwidth
     right = [calls == 100, us > 150]
     return Verdict(_ruling(right), calls=calls, mb=nbytes / 1e6, us=us, all=calls * us / 1e3)
