@@ -146,6 +146,10 @@ def _chunk_all_rows(rows, d, f, chunk, cache, size):
     return _chunk(rows, d, f, chunk, cache, size, fits=rows * f * size <= cache)
 
 
+def _chunk_all_held(rows, d, f, chunk, cache, size):
+    return _chunk(rows, d, f, chunk, cache, size, fits=chunk * (f + 2 * d) * size <= cache)
+
+
 def _chunk_no_ends(rows, d, f, chunk, cache, size):
     return _chunk(rows, d, f, chunk, cache, size, ends=0)
 
@@ -257,6 +261,15 @@ def _crossover_even(n, fixed, direct_rate, fft_rate):
     return _first(n, fixed + _transforms(n) / fft_rate, lambda kernel: 2 * n * kernel / direct_rate, step=1)
 
 
+def _crossover_as_needed(n, fixed, direct_rate, fft_rate):
+    """With the first power of two that holds n + k − 1 sums."""
+    for kernel in range(1, n + 1, 2):
+        exponent = (n + kernel - 2).bit_length()
+        if fixed + 7.5 * 2**exponent * exponent / fft_rate < 2 * n * kernel / direct_rate:
+            return kernel
+    return None
+
+
 def _crossover_tie(n, fixed, direct_rate, fft_rate):
     spent = fixed + _transforms(n) / fft_rate
     return next((kernel for kernel in range(1, n + 1, 2) if spent <= 2 * n * kernel / direct_rate), None)
@@ -267,8 +280,10 @@ def _crossover_never_none(n, fixed, direct_rate, fft_rate):
 
 
 POWERS, OTHERS = "the signal is a power of two long", "it is not, or there is no such kernel"
-TIES = [(256, 2), (1024, 2), (4096, 2), (512, 3), (8192, 3), (512, 1)]
-"""Lengths and direct over fft rate at which both ways tie at an odd kernel: 7.5 · log2(2 n) · ratio."""
+TIES = [(256, 2), (1024, 2), (4096, 2), (512, 1), (8192, 1), (2048, 0.5)]
+"""Lengths and direct over fft rate at which both ways tie at an odd kernel: 7.5 · log2(2 n) · ratio. With rates that are
+powers of two every way to write the comparison is exact.
+"""
 
 
 def _draw_crossover(rng, group):
@@ -276,7 +291,8 @@ def _draw_crossover(rng, group):
     giga, kind = 10**9, rng.random()
     if group == POWERS and kind < 0.48:
         n, ratio = rng.choice(TIES)
-        return n, 0, ratio * giga, giga
+        fft = 2 ** rng.choice([29, 30, 31])
+        return n, 0, round(ratio * fft), fft
     if group == OTHERS and kind < 0.04:
         return rng.choice([70, 71, 301]), 0, 10**6, giga
     if group == OTHERS and kind < 0.24:  # the last odd kernel; or none, and one more would do
@@ -383,6 +399,8 @@ CHECKS = [
                 (1000, 768, 3072, 64, 786_432, 4),
                 (130, 16, 64, 50, 12_800, 4),
                 (60, 32, 40, 20, 100_000, 2),
+                (40, 64, 16, 40, 1280, 2),
+                (24, 64, 16, 20, 2000, 2),
             ],
             LEAVES: [
                 (1024, 768, 3072, 1024, 2**20, 4),
@@ -405,6 +423,7 @@ CHECKS = [
             "must be smaller": _chunk_strict,
             "written, not read": _chunk_one_way,
             "all rows must fit": _chunk_all_rows,
+            "more than the hidden rows": _chunk_all_held,
             "without x and y": _chunk_no_ends,
         },
     ),
@@ -420,6 +439,7 @@ CHECKS = [
             (10, 0.1, 6, 0.9, 1),
             (16, 0.25, 30, 0.05, 4),
             (3, 0.5, 2, 0.5, 8),
+            (1, 0.1, 6, 0.9, 2),
         ],
         generate=_draw_gain,
         reference=_issue_gain,
@@ -441,8 +461,8 @@ CHECKS = [
             POWERS: [
                 (16_384, 0, 10**9, 10**9),
                 (1024, 0, 3 * 10**9, 10**9),
-                (8192, 0, 10**9, 10**9),
-                (1024, 0, 2 * 10**9, 10**9),
+                (8192, 0, 2**30, 2**30),
+                (1024, 0, 2**31, 2**30),
                 (16, 0, 10**6, 10**9),
                 (512, 0.00004, 10**9, 6 * 10**9),
             ],
@@ -455,6 +475,7 @@ CHECKS = [
                 (45, 0, 10**9, 1_700_000_000),
                 (45, 0, 10**9, 1_650_000_000),
                 (700, 0.01, 10**9, 2 * 10**9),
+                (70, 0, 10**6, 10**9),
             ],
         },
         generate=_draw_crossover,
@@ -466,6 +487,7 @@ CHECKS = [
             "multiply-adds": _crossover_macs,
             "one rate": _crossover_one_rate,
             "not padded": _crossover_unpadded,
+            "as long as needed": _crossover_as_needed,
             "one transform": _crossover_one_transform,
             "even kernels": _crossover_even,
             "a tie is no win": _crossover_tie,

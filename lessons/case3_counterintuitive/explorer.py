@@ -45,15 +45,18 @@ def view(warps, independent, latency) -> View:
     busy, needed = share(warps, independent, latency), fewest(independent, latency)
     places = multiprocessors.one(A100).warps // SCHEDULERS
     top = max(2 * needed, 2 * warps, 2 * places)
+    corner = latency / independent  # warps, of which there may be no whole number
     values = {"warps": warps, "independent": independent, "latency": latency, "busy": busy, "needed": needed}
     kind = "busy" if busy >= 1 else "waits"
     figure = Figure(
         title=say("title", kind, **values),
-        description=say("description", places=places, at_places=share(places, independent, latency), **values),
+        description=say(
+            "description", corner=corner, places=places, at_places=share(places, independent, latency), **values
+        ),
         x=Axis(say("axes", "x"), "", 0, top),
         y=Axis(say("axes", "y"), "%", 0, 115),
         marks=(
-            Line((0, needed, top), (0, 100, 100), say("lines", "share"), label_at=1),
+            Line((0, corner, top), (0, 100, 100), say("lines", "share"), label_at=1),
             Line((places, places, places), (0, 58, 112), say("lines", "places"), label_at=1, dashed=True),
             Points((warps,), (100 * busy,), (say("lines", "here"),), strong=True),
         ),

@@ -173,6 +173,15 @@ def test_the_task_has_the_answer_of_the_lesson():
     assert explorer.view(8, 4, 30).figure.title.startswith("8 × 4")
 
 
+@pytest.mark.parametrize("state", [(7, 4, 30), (1, 64, 100), (8, 4, 30), (399, 1, 400), (1, 1, 1000)])
+def test_the_point_lies_on_the_line_and_no_title_rounds_it_away(state):
+    figure = explorer.view(*state).figure
+    line, _, here = figure.marks
+    (_, corner, _), (x,), (y,) = line.x, here.x, here.y
+    assert y == pytest.approx(min(100, 100 * x / corner))
+    assert y == 100 or (" 0.0%" not in figure.title and "100.0%" not in figure.title)
+
+
 def test_every_end_of_the_sliders_can_be_drawn():
     for state in product((1, explorer.MOST), (1, 64), (1, 1000)):
         figure = explorer.view(*state).figure
@@ -183,7 +192,7 @@ def test_every_end_of_the_sliders_can_be_drawn():
 
 def test_the_static_form_says_how_busy_it_is(monkeypatch):
     monkeypatch.setenv("COURSE_STATIC", "1")
-    assert "16 warps reach 4%." in " ".join(repr(explorer.latency_hiding()).split())
+    assert "With 16 it is 4.0%." in " ".join(repr(explorer.latency_hiding()).split())
 
 
 def test_no_warp_is_refused():
