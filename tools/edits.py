@@ -184,8 +184,11 @@ _EQUAL = {
     ast.Lt: (ast.NotEq,),
     ast.Gt: (ast.NotEq,),
 }
-_ENDS = ("10", "100", "the largest argument")
+_ENDS = ("10", "100", "1_000", "100_000", "the largest argument")
 """Turns after which a search may end early."""
+
+_FEW = _ENDS[:2]
+"""Those that some public input must go beyond; the others only where a drawn one may."""
 
 
 def _edits(node: ast.AST, place: _Place) -> Iterator[Edit]:
@@ -310,14 +313,14 @@ def _jumps(node: ast.AST, place: _Place) -> Iterator[Edit]:
 
 
 def _searches(node: ast.AST, place: _Place) -> Iterator[Edit]:
-    """A loop that ends after 10 or 100 turns, or after as many as the largest argument says."""
+    """A loop that ends after 10 to 100,000 turns, or after as many as the largest argument says."""
     for end in _ENDS:
         turns = f"_mutant_largest({', '.join(place.parameters)})" if end == _ENDS[-1] else end
         how = f"ends after {end} turns" if end != _ENDS[-1] else f"ends after as many turns as {end}"
         if isinstance(node, ast.While):
             leave = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
             loop = ast.For(ast.Name("_mutant_turn", ast.Store()), _parse(f"range({turns})"), [leave, *node.body], [])
-            reached = None if end == _ENDS[-1] else ast.While(_FAIL, node.body, [])
+            reached = ast.While(_FAIL, node.body, []) if end in _FEW else None
             yield Edit(f"while {ast.unparse(node.test)} {how}", loop, reached)
         if isinstance(node, (ast.For, ast.comprehension)):
             other = copy.copy(node)
@@ -326,7 +329,7 @@ def _searches(node: ast.AST, place: _Place) -> Iterator[Edit]:
                 search = isinstance(node, ast.For) and any(
                     isinstance(each, (ast.Break, ast.Return)) for each in ast.walk(node)
                 )
-                reached = _failing(node, other) if search and end != _ENDS[-1] else None
+                reached = _failing(node, other) if search and end in _FEW else None
                 yield Edit(f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)} {how}", other, reached)
 
 

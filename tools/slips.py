@@ -50,6 +50,8 @@ _LISTS = {
     "the first only": lambda items: items[:1],
     "the first two only": lambda items: items[:2],
     "the first three only": lambda items: items[:3],
+    "the first four only": lambda items: items[:4],
+    "the first five only": lambda items: items[:5],
     "the last only": lambda items: items[-1:],
     "the first and the last only": lambda items: [items[0], items[-1]],
     "the largest only": lambda items: [max(items)],
@@ -63,6 +65,15 @@ _LISTS = {
     "each value twice": lambda items: [item for item in items for _ in range(2)],
 }
 """What of a list an answer may see."""
+
+_DICTIONARIES = {
+    "the last written first": lambda items: dict(reversed(items.items())),
+    "by name": lambda items: dict(sorted(items.items())),
+    "by value": lambda items: dict(sorted(items.items(), key=lambda item: item[1])),
+    "without the first": lambda items: dict([*items.items()][1:]),
+    "without the last": lambda items: dict([*items.items()][:-1]),
+}
+"""How a dictionary may be gone through, where its order must not matter, or must."""
 
 _RELATIONS = {
     "{0} = {1}": lambda one, other: one == other,
@@ -111,7 +122,8 @@ def of_arguments(check: Check, draws: Sequence[dict] = ()) -> Iterator[Mutant]:
         values = [given[name] for given in inputs if name in given]
         for how, change in _changes(values).items():
             run = _given(reference, names, {name: lambda given, name=name, change=change: change(given[name])})
-            yield Mutant(f"{name}: {how}", run, reachable=how in _CLASSICAL)
+            # a mixture of inputs may have ties that no input has
+            yield Mutant(f"{name}: {how}", run, reachable=how in _CLASSICAL, mixed=how not in _DICTIONARIES)
         for how, change in _clips(values, [given[name] for given in public if name in given]).items():
             run = _given(reference, names, {name: lambda given, name=name, change=change: change(given[name])})
             yield Mutant(f"{name}: {how}", run, mixed=False)
@@ -202,6 +214,8 @@ def _changes(values: Sequence) -> dict[str, Callable]:
             found[how] = lambda value, change=change: _each(value, change)
     if values and all(isinstance(value, (list, tuple)) for value in values):
         found |= _LISTS
+    if values and all(isinstance(value, dict) for value in values):
+        found |= _DICTIONARIES
     return found
 
 
@@ -281,6 +295,8 @@ _ANSWERS = {
     "rounded to 3 digits": lambda number: digits(number, 3),
     "rounded to 1 decimal": lambda number: round(number, 1),
     "rounded to 2 decimals": lambda number: round(number, 2),
+    "rounded to 4 digits": lambda number: digits(number, 4),
+    "rounded to 4 decimals": lambda number: round(number, 4),
     "without its sign": abs,
     "at least 0": lambda number: max(0, number),
     "at least 1": lambda number: max(1, number),

@@ -35,6 +35,14 @@ def weighed(values):
     return sum(at * value for at, value in enumerate(values, 1))
 
 
+def cheapest(prices):
+    return min(prices, key=prices.get)
+
+
+def first_word(prices):
+    return next(iter(prices))
+
+
 def lines(nbytes):
     return nbytes // LINE
 
@@ -133,6 +141,8 @@ def a_check(module, signature, public, generate=None, same=EXACT, reference=None
     )
 
 
+BY_NAME = ({"a": 1, "b": 2},)
+
 # What is changed, an input that does not notice it, one that does.
 ARGUMENTS = {
     "x without its fraction": ("scaled(x)", (3.0,), (2.5,), "x: without its fraction"),
@@ -143,11 +153,18 @@ ARGUMENTS = {
     "without the second": ("whole(values)", ([4, 0, 5],), ([4, 1, 5],), "values: without the second"),
     "the last only": ("greatest(values)", ([2, 7],), ([7, 2],), "values: the last only"),
     "first and last": ("greatest(values)", ([2, 1, 7],), ([2, 9, 7],), "values: the first and the last only"),
+    "the first four": ("whole(values)", ([1, 2, 3, 4],), ([1, 2, 3, 4, 5],), "values: the first four only"),
+    "the first five": ("whole(values)", ([1, 2, 3, 4, 5],), ([1] * 6,), "values: the first five only"),
     "the largest": ("whole(values)", ([0, 3],), ([1, 3],), "values: the largest only"),
     "sorted": ("weighed(values)", ([1, 2],), ([2, 1],), "values: sorted"),
     "sorted down": ("weighed(values)", ([2, 1],), ([1, 2],), "values: sorted, the largest first"),
     "twice": ("greatest(values)", ([2, 7],), None, "values: each value twice"),
     "twice in a sum": ("whole(values)", ([0, 0],), ([2, 7],), "values: each value twice"),
+    "a dictionary backwards": ("cheapest(prices)", BY_NAME, ({"b": 1, "a": 1},), "prices: the last written first"),
+    "a dictionary by name": ("cheapest(prices)", BY_NAME, ({"b": 1, "a": 1},), "prices: by name"),
+    "a dictionary by value": ("first_word(prices)", ({"a": 1, "b": 2},), ({"a": 2, "b": 1},), "prices: by value"),
+    "less the first": ("cheapest(prices)", ({"b": 2, "a": 1},), ({"a": 1, "b": 2},), "prices: without the first"),
+    "less the last": ("cheapest(prices)", ({"a": 1, "b": 2},), ({"b": 2, "a": 1},), "prices: without the last"),
 }
 ANSWERS = {
     "cut": ("scaled(x)", (3,), (0.25,), "the answer without its fraction"),
@@ -157,6 +174,8 @@ ANSWERS = {
     "3 digits": ("scaled(x)", (12.3,), (12.34,), "the answer rounded to 3 digits"),
     "1 decimal": ("scaled(x)", (0.25,), (0.125,), "the answer rounded to 1 decimal"),
     "2 decimals": ("scaled(x)", (0.125,), (0.0125,), "the answer rounded to 2 decimals"),
+    "4 digits": ("scaled(x)", (12.34,), (12.34567,), "the answer rounded to 4 digits"),
+    "4 decimals": ("scaled(x)", (0.125,), (0.1234567,), "the answer rounded to 4 decimals"),
     "sign": ("scaled(x)", (1,), (-1,), "the answer without its sign"),
     "floor": ("scaled(x)", (1,), (-1,), "the answer at least 0"),
     "floor of 1": ("scaled(x)", (1,), (0.05,), "the answer at least 1"),
@@ -171,6 +190,7 @@ CODE = {
     "a constant": ("scaled(x)", (0,), (1,), "scaled: 10 → 1.1 * 10"),
     "a constant of the module": ("lines(nbytes)", (32,), (640,), "lines: LINE → 1.1 * LINE"),
     "a loop that ends": ("root(x)", (81,), (400,), "root: while n * n < x ends after 10 turns"),
+    "a loop that ends late": ("root(x)", (90_000,), (4_000_000,), "root: while n * n < x ends after 1_000 turns"),
     "a search that ends": ("divisor(x)", (35,), (169,), "divisor: for n in range(2, x + 1) ends after 10 turns"),
     "a threshold of whole numbers": ("limited(x, limit)", (3, 5), (5, 5), "limited: x < limit → x < limit + 1"),
     "a threshold": ("limited(x, limit)", (30, 50), (51, 50), "limited: x < limit → x < 1.1 * limit"),
