@@ -43,19 +43,23 @@ def first_above(percent: float, *, years: float, checkpoint: float) -> int:
 def view(devices: int, years: float, checkpoint: float, restart: int) -> View:
     """The picture and the numbers of one state."""
     rates = {"checkpoint_seconds": checkpoint, "mtbf_seconds": years * YEAR / devices}
-    young, daly = economics.young_interval(**rates), economics.daly_interval(**rates)
 
     def lost(interval):
         return 100 * economics.expected_waste(interval_seconds=interval, restart_seconds=restart, **rates)
 
-    best = lost(daly)
+    try:
+        young, daly = economics.young_interval(**rates), economics.daly_interval(**rates)
+        best, twice, half = lost(daly), lost(2 * daly), lost(daly / 2)
+    except ValueError:
+        spans = {"mtbf": rates["mtbf_seconds"], "checkpoint": checkpoint, "restart": restart}
+        raise ValueError(say("never", **{name: units.format_seconds(each) for name, each in spans.items()})) from None
     values = {
         "mtbf": units.format_seconds(rates["mtbf_seconds"]),
         "young": units.format_seconds(young),
         "daly": units.format_seconds(daly),
         "best": best,
-        "twice": lost(2 * daly),
-        "half": lost(daly / 2),
+        "twice": twice,
+        "half": half,
     }
     high = 4 * best
     reached = [young * factor for factor in FACTORS if young * factor + checkpoint < 3 * rates["mtbf_seconds"]]
