@@ -359,6 +359,7 @@ CHECKS = [
             "plus the log": lambda logit, temperature, noise: logit / temperature + log(noise),
             "no log": lambda logit, temperature, noise: logit / temperature - noise,
             "logit alone": lambda logit, temperature, noise: logit / temperature,
+            "no temperature": lambda logit, temperature, noise: logit - log(noise),
         },
     ),
     Check(
@@ -433,11 +434,13 @@ CHECKS = [
                 ([700, 200, 100], [2.0, 0.75, 0.0]),
                 ([0, 31, 12, 5], [-1.0, 0.5, 0.25, -2.0]),
                 ([3, 40, 9, 60], [-2.0, 1.0, 0.0, 1.5]),
+                ([30, 20, 1], [2.0, 1.5, -2.5]),
             ],
             LARGE: [
                 ([60, 40], [1000.0, 1000.0]),
                 ([700, 200, 100], [1002.0, 1000.75, 1000.0]),
                 ([0, 31, 12, 5], [999.0, 1000.5, 1000.25, 998.0]),
+                ([30, 20, 1], [1002.0, 1001.5, 997.5]),
             ],
         },
         generate=_draw_chi,
