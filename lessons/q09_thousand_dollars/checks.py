@@ -248,20 +248,35 @@ def _cheapest_first(sizes, loss, served, law):
 
 def _draw_cheapest(rng):
     """Sizes in any order, some out of reach; so many served tokens that the best to train, the smallest that reaches the
-    loss and the best for life are three models. One time in eight nobody reaches the loss.
-    Floats, because numpy's integers cannot hold the FLOP.
+    loss and the best for life are three models. One time in ten nobody reaches the loss. Less than half the time all sizes
+    lie on one side: the smallest, with less than 20 tokens a parameter, is the best for life, or the largest, or there is
+    no other. Floats, because numpy's integers cannot hold the FLOP.
     """
     while True:
         law = list(rng.choice(LAWS))
         params = rng.randrange(300, 3000) * 10**6
         tokens = params * rng.randrange(15, 25)
         loss = round(law[0] + law[1] / params ** law[3] + law[2] / tokens ** law[4], 6)
-        sizes = [float(round(params * share * rng.uniform(0.95, 1.05))) for share in (0.1, 0.2, 0.3, 0.45, 0.7, 1, 1.5)]
-        rng.shuffle(sizes)
-        served = float(round(tokens * rng.uniform(1.5, 8)))
-        if rng.random() < 0.125:
+        kind = rng.random()
+        if kind < 0.1:
             wall = (law[1] / (loss - law[0])) ** (1 / law[3])
-            return [float(round(wall * share)) for share in (0.8, 0.3, 0.5)], loss, served, law
+            return [float(round(wall * share)) for share in (0.8, 0.3, 0.5)], loss, float(10 * tokens), law
+        shares = (1.6, 2.4, 4, 7) if kind < 0.35 else (0.06, 0.25, 0.34, 0.46) if kind < 0.55 else ()
+        shares = shares or (0.1, 0.2, 0.3, 0.45, 0.7, 1, 1.5)
+        sizes = [float(round(params * share * rng.uniform(0.95, 1.05))) for share in shares]
+        rng.shuffle(sizes)
+        if kind < 0.35:
+            sizes, served = sizes[: rng.choice([1, 4, 4])], float(round(tokens * rng.uniform(0.1, 4)))
+            if _tokens(min(sizes), loss, law) < 19 * min(sizes):
+                return sizes, loss, served, law
+            continue
+        if kind < 0.55:
+            served = float(round(tokens * rng.uniform(0.1, 0.4)))
+            best = _cheapest(sizes, loss, served, law)
+            if best and best[0] == max(sizes) and _cheapest(sorted(sizes)[:-1], loss, served, law):
+                return sizes, loss, served, law
+            continue
+        served = float(round(tokens * rng.uniform(1.5, 8)))
         chosen = (_cheapest, _cheapest_to_train, _cheapest_to_serve)
         if len({choose(sizes, loss, served, law)[0] for choose in chosen}) == 3:
             return sizes, loss, served, law
@@ -466,6 +481,9 @@ CHECKS = [
             ([1e8, 6.5e8, 3e8, 2e9, 1.3e9], 2.464, 0, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
             ([4e8, 2e8, 9e8, 3e9, 1.5e9, 2e7, 2.5e8], 2.7, 1e10, [1.69, 406.4, 410.7, 0.34, 0.28]),
             ([7e10, 3e10, 1.5e11, 1e10], 1.98, 1e14, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([5e9, 2.2e9, 1.2e10], 2.464, 4e10, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([4e8, 3.5e8, 6e8, 2.8e8, 3.2e8, 1e8, 5e8], 2.464, 1e9, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([2.3e9, 5.2e8], 2.464, 1e10, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
         ],
         generate=_draw_cheapest,
         reference=_cheapest,
