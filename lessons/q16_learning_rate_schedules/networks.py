@@ -216,7 +216,8 @@ def defend(rule: Rule, against: Rule, peak: float, seeds: int = 2) -> list[tuple
     """
     import torch
 
-    if rule(0, ROUNDS, peak) is ...:
+    first = rule(0, ROUNDS, peak)
+    if first is None or first is ...:
         return []
     rates = [[one(step, ROUNDS, peak) for step in range(ROUNDS)] for one in (rule, against)]
     return [tuple(characters_loss(torch, each, seed) for each in rates) for seed in range(seeds)]

@@ -59,8 +59,9 @@ def test_parameters_of_the_language_model_are_those_that_multiply():
     assert sum(w.numel() for w in made[1:]) == networks.PARAMETERS
 
 
-def test_an_unwritten_rule_is_not_defended():
-    assert networks.defend(lambda step, total, peak: ..., against=lambda step, total, peak: peak, peak=0.01) == []
+@pytest.mark.parametrize("answer", [..., None])
+def test_an_unwritten_rule_is_not_defended(answer):
+    assert networks.defend(lambda step, total, peak: answer, against=lambda step, total, peak: peak, peak=0.01) == []
 
 
 @pytest.mark.slow
@@ -69,6 +70,14 @@ def test_a_smaller_peak_does_what_the_warm_up_does(seed):
     bench = Bench.on_device(torch, "cpu")
     slower, warmed = networks.gpt_loss(bench, 0.005, "none", seed), networks.gpt_loss(bench, 0.01, "warm-up", seed)
     assert slower == pytest.approx(warmed, abs=0.08)
+
+
+@pytest.mark.slow
+def test_the_warm_up_is_worth_more_than_its_lower_peak():
+    bench = Bench.on_device(torch, "cpu")
+    starts = ((0.0087, "none"), (0.01, "warm-up"))
+    none, warm = ([networks.gpt_loss(bench, peak, start, seed) for seed in range(3)] for peak, start in starts)
+    assert [one - other for one, other in zip(none, warm, strict=True)] == pytest.approx([0.13, 0, 0.29], abs=0.03)
 
 
 @pytest.mark.slow
@@ -157,3 +166,16 @@ def test_at_their_best_peaks_branches_of_short_runs_end_lower_than_cosines(seed)
         assert 0.01 < cosine(200, 0.03) - branch(200, 0.02) < 0.04
         assert 0 < cosine(400, 0.02) - branch(400, 0.02) < 0.025
         assert cosine(800, 0.02) == pytest.approx(branch(800, 0.01), abs=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("steps", "held", "straight"), [(200, 0.02, 0.03), (400, 0.02, 0.02), (800, 0.01, 0.02)])
+def test_a_straight_line_all_the_way_does_no_worse_than_a_late_decay(steps, held, straight):
+    """In the mean of three seeds; a cosine of 200 steps does."""
+
+    def mean(kind, peak):
+        return sum(networks.characters_loss(torch, rates(kind, steps, peak), seed) for seed in range(3)) / 3
+
+    assert mean("linear", straight) < mean("wsd", held) + 0.005
+    if steps == 200:
+        assert mean("cosine", straight) > mean("wsd", held) + 0.02
