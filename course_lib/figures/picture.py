@@ -32,6 +32,7 @@ def _paint(axes, figure: Figure) -> list[tuple[float, float, str]]:
         axes.set(**{f"{name}scale": axis.scale, f"{name}lim": (spec[name]["low"], spec[name]["high"])})
     if figure.x.categories:
         axes.set_xticks(range(len(figure.x.categories)), figure.x.categories)
+        axes.set_xlabel(figure.x.title)
         axes.grid(visible=False, axis="x")
     labels = []
     for mark in figure.marks:

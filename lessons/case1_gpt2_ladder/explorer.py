@@ -13,7 +13,7 @@ PARTS = ("attention", "model", "fixed")
 RUNGS = ("start", "attention", "precision")
 
 
-def ladder(batch=16, tokens=1024, dtype="fp32", attention=120, model=330, fixed=50, faster=3, precision=5 / 3):
+def ladder(batch=16, tokens=1024, dtype="fp32", attention=120, model=330, fixed=50, faster=3, precision=1.67):
     """Parts of a training step of GPT-2 small on one A100, rung by rung, with the least time at a peak.
 
     batch: samples in a step; tokens: of each. dtype: whose peak is drawn. attention, model, fixed: ms of attention, of
@@ -28,7 +28,7 @@ def ladder(batch=16, tokens=1024, dtype="fp32", attention=120, model=330, fixed=
         "model": Whole(say("controls", "model"), start=330, high=600),
         "fixed": Whole(say("controls", "fixed"), start=50, high=600),
         "faster": Number(say("controls", "faster"), 3, 1, 100),
-        "precision": Number(say("controls", "precision"), 5 / 3, 1, 16),
+        "precision": Number(say("controls", "precision"), 1.67, 1, 16),
     }
     state = dict(zip(controls, (batch, tokens, dtype, attention, model, fixed, faster, precision), strict=True))
     return build(view, controls, state, "explorer.ladder")

@@ -52,6 +52,16 @@ def test_every_label_of_the_marks_is_written(monkeypatch):
     assert (axes.get_xlim(), axes.get_ylim()) == ((1, 1e6), (0, 10))
 
 
+def test_the_axis_of_categories_is_named(monkeypatch):
+    from matplotlib.figure import Figure as Canvas
+
+    drawn = []
+    monkeypatch.setattr(Canvas, "savefig", lambda self, *_, **__: drawn.append(self))
+    named = Axis("operation", "kind", categories=("add", "matmul"))
+    picture.still(Figure("found", "words", named, LINEAR, (Bars((1, 2)),)))
+    assert drawn[0].axes[0].get_xlabel() == "operation (kind)"
+
+
 def test_without_matplotlib_the_words_remain(monkeypatch):
     import sys
 
