@@ -283,6 +283,49 @@ def _split(events, round_mb):
     return [peak, whole]
 
 
+def _first_reserved(events, round_mb):
+    """Of the kept blocks that hold a request, the one that was reserved first."""
+    sizes, kept, blocks = [], [], []
+    allocated = peak = 0
+    for event in events:
+        if event > 0:
+            place = min((place for place in kept if sizes[place] >= event), default=len(sizes))
+            if place == len(sizes):
+                sizes.append(-(-event // round_mb) * round_mb)
+            else:
+                kept.remove(place)
+            blocks.append((place, event))
+            allocated += event
+            peak = max(peak, allocated)
+        else:
+            place, size = blocks[-event - 1]
+            allocated -= size
+            kept.append(place)
+    return [peak, sum(sizes)]
+
+
+def _shrinks(events, round_mb):
+    """A block that is used again is from then as large as the request."""
+    kept, blocks = [], []
+    allocated = peak = whole = 0
+    for event in events:
+        if event > 0:
+            size = -(-event // round_mb) * round_mb
+            found = min((block for block in kept if block >= size), default=None)
+            if found is None:
+                whole += size
+            else:
+                kept.remove(found)
+            blocks.append((size, event))
+            allocated += event
+            peak = max(peak, allocated)
+        else:
+            size, asked = blocks[-event - 1]
+            allocated -= asked
+            kept.append(size)
+    return [peak, whole]
+
+
 REUSE = ("nothing fits into what was freed", "freed blocks come back")
 
 
@@ -294,6 +337,8 @@ RESERVED = {
     "larger only": _larger_only,
     "the largest": _largest,
     "the first freed": _first_freed,
+    "the first reserved": _first_reserved,
+    "shrinks": _shrinks,
     "no rounding": _mode("no rounding"),
     "allocated in blocks": _mode("blocks"),
     "at the end": _mode("end"),
@@ -430,7 +475,7 @@ def _draw_look(rng, group):
     if group == EDGES[1] and rng.random() < 0.2:
         return rng.randrange(1, 20), rng.randrange(1, 20), rng.choice([0, 0, 1.5, 2])
     while True:
-        lost = rng.choice([2**-10, 2**-9, 2**-8, 0.0625])
+        lost = rng.choice([2**-13, 2**-9, 2**-8, 0.0625])
         short, long = sorted((rng.randrange(1, 60), rng.randrange(2, 80)))
         steps = short / (long * lost)
         if short < long and steps > 2 and (steps == int(steps)) == (group == EDGES[0]):
@@ -561,6 +606,8 @@ CHECKS = [
                 ([10, 20, 30, -1, -2, 25], 5),
                 ([20, 40, 60, -2, -1, -3, 15, 38, 55], 20),
                 ([20, 40, 60, -2, -1, -3, 15, 50], 20),
+                ([20, 10, -2, -1, 8, 20], 2),
+                ([20, -1, 8, -2, 20, 12], 2),
             ],
         },
         generate=_draw_reserved,
@@ -584,6 +631,8 @@ CHECKS = [
             (["10.3"], ["10.0", "9.0"], []),
             (["12.10", "12.2"], ["12.10", "12.2"], []),
             (["12.0", "9.0"], [], ["9.0", "10.0"]),
+            (["12.11", "13.0"], [], ["12.2", "12.11", "13.0"]),
+            (["12.11"], [], ["13.0", "12.2"]),
         ],
         generate=_draw_pick,
         reference=_pick,
@@ -596,14 +645,14 @@ CHECKS = [
         signature="look_every(host, device, lost)",
         groups=dict.fromkeys(EDGES, 1),
         public={
-            EDGES[0]: [(3, 4, 0.0625), (4, 3, 0.0625), (5, 5, 0.125), (5, 5, 2**-10)],
+            EDGES[0]: [(3, 4, 0.0625), (4, 3, 0.0625), (5, 5, 0.125), (5, 5, 2**-13)],
             EDGES[1]: [
                 (2, 9, 0),
                 (1, 16, 0.125),
                 (7, 6, 1.5),
                 (5, 7, 0.25),
                 (25001, 100_000, 0.03125),
-                (77, 78, 2**-10),
+                (77, 78, 2**-13),
             ],
         },
         generate=_draw_look,
