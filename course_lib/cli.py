@@ -17,9 +17,13 @@ say = words(__file__)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `course ARGV` and return the exit code."""
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
     try:
-        return arguments.run(arguments) or 0
+        try:
+            arguments = parser.parse_args(argv)
+            return arguments.run(arguments) or 0
+        finally:
+            sys.stdout.flush()  # what is short meets its reader here, not when the interpreter ends
     except BrokenPipeError:  # the reader (head, less) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
