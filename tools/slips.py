@@ -73,7 +73,7 @@ _DICTIONARIES = {
     "without the first": lambda items: dict([*items.items()][1:]),
     "without the last": lambda items: dict([*items.items()][:-1]),
 }
-"""How a dictionary may be gone through, where its order must not matter, or must."""
+"""What of a dictionary an answer may see, and in which order."""
 
 _RELATIONS = {
     "{0} = {1}": lambda one, other: one == other,

@@ -207,30 +207,34 @@ def _draw_outcomes(rng, group):
 # ---- case4.reserved ------------------------------------------------------------------------------
 
 
-def _cache(events, round_mb, fits=lambda block, size, up: block >= size, choose=min, up=None, mode=""):
-    free, blocks = [], []
+def _cache(events, round_mb, fits=lambda block, size, up: block >= size, choose=min, mode=""):
+    free, blocks = [], []  # of each block its size, and its place in the order of reserving
     reserved = allocated = peak_reserved = peak_allocated = 0
     for event in events:
         if event > 0:
             whole = event if mode == "no rounding" else -(-event // round_mb) * round_mb
-            found = [block for block in free if fits(block, event, whole)]
+            found = [one for one in free if fits(one[0], event, whole)]
             if found:
-                block = choose(found)
-                free.remove(block)
+                block, place = choose(found)
+                free.remove((block, place))
+                if mode == "split":
+                    free.append((block - whole, place))
+                if mode in ("split", "shrinks"):
+                    block = whole
             else:
-                block = whole
+                block, place = whole, len(blocks)
                 reserved += block
-            blocks.append((block, event))
+            blocks.append((block, place, event))
             allocated += block if mode == "blocks" else event
             peak_allocated = max(peak_allocated, allocated)
             peak_reserved = max(peak_reserved, reserved)
         else:
-            block, size = blocks[-event - 1]
+            block, place, size = blocks[-event - 1]
             allocated -= block if mode == "blocks" else size
             if mode == "returned":
                 reserved -= block
             elif mode != "never reused":
-                free.append(block)
+                free.append((block, place))
     if mode == "end":
         return [allocated, reserved]
     return [peak_allocated, peak_reserved]
@@ -260,77 +264,15 @@ def _larger_only(events, round_mb):
     return _cache(events, round_mb, fits=lambda block, size, whole: block > size)
 
 
-def _split(events, round_mb):
-    """What is left of a block that is used again is kept as one more block."""
-    kept, blocks = [], []
-    allocated = peak = whole = 0
-    for event in events:
-        if event > 0:
-            size = -(-event // round_mb) * round_mb
-            found = min((block for block in kept if block >= size), default=None)
-            if found is None:
-                whole += size
-            else:
-                kept.remove(found)
-                kept += [found - size] if found > size else []
-            blocks.append((size, event))
-            allocated += event
-            peak = max(peak, allocated)
-        else:
-            size, asked = blocks[-event - 1]
-            allocated -= asked
-            kept.append(size)
-    return [peak, whole]
-
-
 def _first_reserved(events, round_mb):
-    """Of the kept blocks that hold a request, the one that was reserved first."""
-    sizes, kept, blocks = [], [], []
-    allocated = peak = 0
-    for event in events:
-        if event > 0:
-            place = min((place for place in kept if sizes[place] >= event), default=len(sizes))
-            if place == len(sizes):
-                sizes.append(-(-event // round_mb) * round_mb)
-            else:
-                kept.remove(place)
-            blocks.append((place, event))
-            allocated += event
-            peak = max(peak, allocated)
-        else:
-            place, size = blocks[-event - 1]
-            allocated -= size
-            kept.append(place)
-    return [peak, sum(sizes)]
-
-
-def _shrinks(events, round_mb):
-    """A block that is used again is from then as large as the request."""
-    kept, blocks = [], []
-    allocated = peak = whole = 0
-    for event in events:
-        if event > 0:
-            size = -(-event // round_mb) * round_mb
-            found = min((block for block in kept if block >= size), default=None)
-            if found is None:
-                whole += size
-            else:
-                kept.remove(found)
-            blocks.append((size, event))
-            allocated += event
-            peak = max(peak, allocated)
-        else:
-            size, asked = blocks[-event - 1]
-            allocated -= asked
-            kept.append(size)
-    return [peak, whole]
+    return _cache(events, round_mb, choose=lambda kept: min(kept, key=lambda one: one[1]))
 
 
 REUSE = ("nothing fits into what was freed", "freed blocks come back")
 
 
 RESERVED = {
-    "split": _split,
+    "split": _mode("split"),
     "goes back": _mode("returned"),
     "never reused": _mode("never reused"),
     "exact fits only": _exact_only,
@@ -338,7 +280,7 @@ RESERVED = {
     "the largest": _largest,
     "the first freed": _first_freed,
     "the first reserved": _first_reserved,
-    "shrinks": _shrinks,
+    "shrinks": _mode("shrinks"),
     "no rounding": _mode("no rounding"),
     "allocated in blocks": _mode("blocks"),
     "at the end": _mode("end"),
