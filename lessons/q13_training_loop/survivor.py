@@ -158,38 +158,47 @@ def _life(torch, folder: Path, until: int | None, writing: bool = False) -> tupl
         try:
             signal.alarm(LATEST)  # a fork does not inherit it
             os.close(reading)
-            (_write_half if writing else _train)(torch, folder, telling)
+            if writing:
+                _write_half(torch, folder, telling)
+            else:
+                _train(torch, folder, telling, to_its_end=until is None)
             code = 0
         finally:
             os._exit(code)  # nothing of the parent's is flushed or cleaned up twice
     os.close(telling)
     first = None
-    try:
-        with os.fdopen(reading, "rb") as told:
+    with os.fdopen(
+        reading, "rb"
+    ) as told:  # open until the child is gone: it may tell of more steps before it is killed
+        try:
             while record := told.read(_RECORD.size):
                 step, loss = _RECORD.unpack(record)
                 first = first or (step, loss)
                 if until is not None and (writing or step + 1 >= until):
                     break
-    finally:
-        if until is not None:
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
+        finally:
+            if until is not None:
+                os.kill(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
     if (until is None) == os.WIFSIGNALED(status) or not first:
         raise RuntimeError(f"a run that was to stop at {until} ended with status {status}")
     return first
 
 
-def _train(torch, folder: Path, telling: int) -> None:
-    """Resume from the newest whole checkpoint, train to the end, and tell of each step."""
+def _train(torch, folder: Path, telling: int, to_its_end: bool) -> None:
+    """Resume from the newest whole checkpoint, train, and tell of each step. A run that is to be killed never comes to
+    its end, however late the kill is: it waits for it before the last step.
+    """
     trainer, state = loop.Trainer(torch), loop.newest(torch, folder)
     if state:
         trainer.restore(state)
-    while trainer.position < loop.STEPS:
+    while trainer.position < loop.STEPS - (not to_its_end):
         step, loss = trainer.position, trainer.step()
         if trainer.position % loop.EVERY == 0:
             loop.save(torch, folder, trainer.state())
         os.write(telling, _RECORD.pack(step, loss))
+    if not to_its_end:
+        time.sleep(LATEST)
 
 
 def _write_half(torch, folder: Path, telling: int) -> None:

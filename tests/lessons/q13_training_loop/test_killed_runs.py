@@ -1,7 +1,10 @@
 """The runs of Q13 that are really killed: the same in every bit, and nothing is left of them, however they end."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -47,6 +50,24 @@ def test_a_killed_run_that_is_resumed_with_all_its_pieces_is_the_same(group):
     for piece in survivor.loop.PIECES:
         assert found[f"without {piece}"]["weights"] > 90
     assert found["weights only"]["pieces"] == 100
+
+
+LATE = """
+import os, sys, time
+from pathlib import Path
+from course_lib.units.q13_training_loop import survivor
+kill = os.kill
+survivor.os.kill = lambda *whom: (time.sleep(0.5), kill(*whom))
+survivor.main(Path(sys.argv[1]))
+"""
+
+
+def test_a_kill_that_comes_late_finds_the_run_alive(tmp_path, root):
+    """As on a machine where the program that kills has to wait for a processor: the run would long be over."""
+    done = subprocess.run([sys.executable, "-c", LATE, str(tmp_path)], cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {found[whole]["weights"] for whole in ("killed, resumed", "newest file torn")} == {0}
 
 
 def test_runs_that_take_too_long_are_ended(group, monkeypatch):
