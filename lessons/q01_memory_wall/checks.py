@@ -383,6 +383,7 @@ CHECKS = [
             (7_000_000_000, 4, [3.35e12, 63e9, 2.5e9]),
             (8_000_000_000, 1, [63e9, 12e9, 3.35e12, 5e9]),
             (13_000_000_000, 2, [25e9, 7e9, 25e9]),
+            (30_000_000_000, 2, [40e9, 25e9, 1555e9, 12e9, 3e9]),
         ],
         generate=_draw_checkpoint,
         reference=_checkpoint,
@@ -406,6 +407,8 @@ CHECKS = [
             ([[32, 8], [512, 4], [16384, 2]], 3, 8),
             ([[64, 4], [4096, 1]], 5, 2),
             ([[32, 12], [1280, 6], [4096, 2]], 7, 2),
+            ([[32, 4], [1280, 4], [2048, 2]], 2, 4),  # the last level holds less than the one before
+            ([[32, 8], [512, 8], [4096, 1]], 7, 8),  # two levels hold as much
         ],
         generate=_draw_knees,
         reference=_longest,
@@ -426,7 +429,18 @@ CHECKS = [
         id="q01.sectors",
         points=3,
         signature="sectors_per_request(stride, bytes_per_number, offset)",
-        public=[(1, 4, 0), (1, 4, 16), (2, 4, 0), (32, 4, 0), (0, 4, 8), (3, 8, 8), (5, 2, 30), (1, 4, 64), (20, 1, 3)],
+        public=[
+            (1, 4, 0),
+            (1, 4, 16),
+            (2, 4, 0),
+            (32, 4, 0),
+            (0, 4, 8),
+            (3, 8, 8),
+            (5, 2, 30),
+            (1, 4, 64),
+            (20, 1, 3),
+            (1, 4, 4),  # the last number begins a sector
+        ],
         generate=_draw_sectors,
         reference=_sectors,
         same=EXACT,
