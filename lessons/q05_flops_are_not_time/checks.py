@@ -191,6 +191,16 @@ def _predict_by_rows(ops, profile):
     return sum(profile["call_overhead"] + (pair[0] if rows else pair[1]) for rows, pair in pairs)
 
 
+def _predict_rows_and_ridge(ops, profile):
+    """A product's intensity taken from its rows, as if its weights were all that travels."""
+    total = 0.0
+    for (op, shape, dtype), (arithmetic, memory) in zip(ops, _times(ops, profile), strict=True):
+        enough = 2 * shape[0] / _SIZE[dtype] > profile["peaks"][dtype] / profile["memory_bandwidth"]
+        decides = max(arithmetic, memory) if op == "add" else arithmetic if enough else memory
+        total += profile["call_overhead"] + decides
+    return total
+
+
 # Round numbers near two real machines, so that a learner can check by hand; a check never uses the learner's own machine.
 _LAPTOP = {"peaks": {"fp32": 2e11, "bf16": 4e11}, "memory_bandwidth": 3e10, "call_overhead": 4e-6}
 _SERVER = {"peaks": {"fp32": 2e13, "bf16": 3e14}, "memory_bandwidth": 1.5e12, "call_overhead": 5e-6}
@@ -200,18 +210,19 @@ _SLOW = {"peaks": {"fp32": 2e9, "bf16": 4e9}, "memory_bandwidth": 3e10, "call_ov
 
 def _draw_predict(rng):
     """A machine with units for bf16 only, which does fp32 so slowly that even an addition is compute-bound, and a short
-    model: in bf16 a compute-bound product, a memory-bound one and an addition, in fp32 an addition, up to three of them
-    again, in any order.
+    model: in bf16 a compute-bound product, a memory-bound one of few rows, one of more rows than the ridge point that
+    memory bounds all the same, and an addition, in fp32 an addition, up to three of them again, in any order.
     """
-    bandwidth = rng.randrange(40, 90) * 1e9
+    bandwidth, ridge = rng.randrange(40, 90) * 1e9, rng.randrange(30, 60)
     profile = {
-        "peaks": {"fp32": bandwidth * rng.randrange(20, 70) / 1000, "bf16": bandwidth * rng.randrange(30, 60)},
+        "peaks": {"fp32": bandwidth * rng.randrange(20, 70) / 1000, "bf16": bandwidth * ridge},
         "memory_bandwidth": bandwidth,
         "call_overhead": rng.randrange(2, 20) * 1e-6,
     }
     ops = [
         ["matmul", [rng.randrange(1000, 1500) for _ in range(3)], "bf16"],
         ["matmul", [rng.randrange(4, 25), rng.randrange(500, 1500), rng.randrange(500, 1500)], "bf16"],
+        ["matmul", [ridge + rng.randrange(1, 3), rng.randrange(300, 500), rng.randrange(300, 500)], "bf16"],
         ["add", [rng.randrange(1_000_000, 4_000_000)], "bf16"],
         ["add", [rng.randrange(1_000_000, 4_000_000)], "fp32"],
     ]
@@ -456,6 +467,7 @@ CHECKS = [
             ([["matmul", [1024, 1024, 1024], "fp32"]], _LAPTOP),
             ([["matmul", [1, 1024, 1024], "bf16"], ["add", [1_000_000], "fp32"]], _LAPTOP),
             ([["matmul", [8, 1024, 1024], "fp32"]], _LAPTOP),
+            ([["matmul", [210, 4096, 4096], "bf16"]], _SERVER),  # more rows than the ridge point, and memory-bound
             ([["add", [1_000_000], "fp32"], ["matmul", [8, 1024, 1024], "fp32"]], _SLOW),
             (
                 [
@@ -484,6 +496,7 @@ CHECKS = [
             "no output": _predict_no_output,
             "fp32 bytes": _predict_fp32_bytes,
             "by rows": _predict_by_rows,
+            "rows and ridge": _predict_rows_and_ridge,
             "each once": _predict_each_once,
             "two streams": _predict_two_streams,
         },
