@@ -144,6 +144,11 @@ def _decode_doubled_flop(rows, share):
     return _decode([row | {"work_unit": "GMAC"} if row["unit"] == "TMAC/s" else row for row in rows], share)
 
 
+def _decode_undivided(rows, share):
+    """Only lines in TFLOPS are divided by their devices."""
+    return _decode([row | {"devices": 1} if row["unit"] == "TMAC/s" else row for row in rows], share)
+
+
 def _decode_naive(rows, share):
     return _decode(rows, share, sparsity=False, line_macs=False, work_macs=False, devices=False)
 
@@ -160,27 +165,34 @@ def _row(number, unit, with_sparsity, devices, work, work_unit):
 
 
 # An H100 SXM, an A100 by its dense line, a pair of H100 NVL, a small accelerator in multiply-adds (its work in either
-# unit), one with a star, the two dies of an MI250X, eight A100s in a box, and a network so large that rounding shows.
+# unit), one with a star, four of these on a card, the two dies of an MI250X, eight A100s in a box, by the starred and by
+# the dense line, and a network so large that rounding shows.
 _H100 = _row(1979, "TFLOPS", True, 1, 4.09, "GMAC")
 _A100 = _row(312, "TFLOPS", False, 1, 8.18, "GFLOP")
 _PAIR = _row(3958, "TFLOPS", True, 2, 35.1, "GFLOP")
 _SMALL = _row(4, "TMAC/s", False, 1, 0.3, "GMAC")
 _SMALL_FLOP = _row(4, "TMAC/s", False, 1, 0.6, "GFLOP")
 _STARRED = _row(8, "TMAC/s", True, 1, 0.3, "GMAC")
+_CARD = _row(32, "TMAC/s", True, 4, 0.3, "GMAC")
 _DIES = _row(383, "TFLOPS", False, 2, 35.1, "GFLOP")
 _BOX = _row(4992, "TFLOPS", True, 8, 8.18, "GFLOP")
+_DENSE_BOX = _row(2496, "TFLOPS", False, 8, 4.09, "GMAC")
 _SLOW = _row(4, "TMAC/s", False, 1, 61.55, "GMAC")
 
 
 def _draw_decode(rng):
-    """Every kind of line in any order, so that each lost factor shows, and one line twice."""
+    """Each unit of the line with each star and each unit of the work, for one device or several, in any order, so that
+    each lost factor shows wherever it is lost; and one line twice.
+    """
+    devices = [1, 1, 1, 2, 2, 4, 8, 8]
+    rng.shuffle(devices)
     rows = [
-        _row(rng.randrange(100, 4000), "TFLOPS", True, 1, round(rng.uniform(1, 60), 2), "GMAC"),
-        _row(rng.randrange(100, 4000), "TFLOPS", False, 1, round(rng.uniform(1, 60), 2), "GFLOP"),
-        _row(rng.randrange(100, 4000), "TFLOPS", True, rng.choice([2, 8]), round(rng.uniform(1, 60), 2), "GFLOP"),
-        _row(rng.randrange(1, 40), "TMAC/s", False, 1, round(rng.uniform(0.1, 2), 2), rng.choice(["GMAC", "GFLOP"])),
-        _row(rng.randrange(1, 40), "TMAC/s", True, 1, round(rng.uniform(0.1, 2), 2), rng.choice(["GMAC", "GFLOP"])),
-        _row(rng.randrange(100, 4000), "TFLOPS", False, rng.choice([2, 8]), round(rng.uniform(1, 60), 2), "GFLOP"),
+        _row(rng.randrange(100, 4000), "TFLOPS", star, devices.pop(), round(rng.uniform(1, 60), 2), work_unit)
+        if unit == "TFLOPS"
+        else _row(rng.randrange(1, 40), "TMAC/s", star, devices.pop(), round(rng.uniform(0.1, 2), 2), work_unit)
+        for unit in ["TFLOPS", "TMAC/s"]
+        for star in [True, False]
+        for work_unit in ["GMAC", "GFLOP"]
     ]
     rows.append(rng.choice(rows))
     rng.shuffle(rows)
@@ -378,6 +390,7 @@ CHECKS = [
             ([_SMALL, _H100, _A100], 0.4),
             ([_STARRED, _DIES, _STARRED], 0.5),
             ([_SMALL_FLOP, _BOX], 0.6),
+            ([_CARD, _DENSE_BOX], 0.5),
             ([_SLOW], 0.1),
             ([_BOX, _SLOW, _A100, _STARRED, _A100], 0.3),
         ],
@@ -395,6 +408,7 @@ CHECKS = [
             "number ÷ work": _decode_naive,
             "share forgotten": lambda rows, share: _decode(rows, 1.0),
             "pairs only": _decode_pairs,
+            "several in TMAC/s": _decode_undivided,
             "GFLOP doubled": _decode_doubled_flop,
         },
     ),
