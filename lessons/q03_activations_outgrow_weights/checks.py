@@ -381,7 +381,7 @@ def _kv_shared_pages(layers, heads, kv_heads, head_dim, bytes_per_element, lengt
 
 def _draw_kv(rng):
     """One sequence fills its last page, the others, of which two are as long, do not; shared pages come to fewer."""
-    page, kv_heads = rng.choice([16, 32]), rng.choice([4, 8])
+    page, kv_heads = rng.choice([16, 24, 32, 256]), rng.choice([4, 8])
     lengths = [page * rng.randrange(3, 90) + rng.randrange(1, page // 2) for _ in range(rng.randrange(3, 9))]
     lengths.append(rng.choice(lengths))
     lengths.insert(rng.randrange(len(lengths)), page * rng.randrange(3, 90))
@@ -586,6 +586,8 @@ CHECKS = [
             (2, 4, 2, 64, 2, [16, 32], 16),
             (2, 4, 2, 64, 2, [40, 70], 32),
             (2, 4, 2, 64, 2, [30, 75], 32),
+            (2, 4, 2, 64, 2, [25, 48, 24_025], 24),  # pages that are no power of two
+            (2, 4, 2, 64, 2, [257, 1024, 700], 256),  # one token into a large page
             (2, 4, 2, 64, 2, [40, 70, 33, 40, 7, 64, 5001, 70, 9, 1, 40, 50], 32),
         ],
         generate=_draw_kv,

@@ -15,6 +15,7 @@ from course_lib.words import words
 
 say = words(__file__)
 MODELS = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "tinyllama-1.1b", "llama2-7b", "llama3-8b")
+ROOMY = 0.9  # of a device's memory: the lesson leaves a tenth to driver, context and fragments
 _WIDTH = {"fp32": 4, "amp-bf16": 4, "bf16": 2}  # precision -> bytes of a weight, and of its gradient
 
 
@@ -96,10 +97,15 @@ def view(model, device, attention, recompute, precision, batch, seq) -> View:
         "capacity": units.format_bytes(capacity),
         "share": markup.number(highest / capacity),
     }
+    ends = phases["backward"][2::2]
+    blocks = "fall" if ends[-1] < ends[0] else "do-not-fall"
+    room = "fits" if highest <= ROOMY * capacity else "tight" if highest <= capacity else "too-much"
     top = 1.15 * max(highest, capacity if capacity < 2 * highest else 0)
     figure = Figure(
-        title=say("title", "fits" if highest <= capacity else "too-much", moment, **values),
-        description=" ".join((say("start", **values), say("highest", moment, **values), say("has", **values))),
+        title=say("title", room, moment, **values),
+        description=" ".join(
+            (say("start", **values), say("highest", moment, **values), say("blocks", blocks), say("has", **values))
+        ),
         x=Axis(say("axes", "x"), "", 0, len(line) - 1),
         y=Axis(say("axes", "y"), "B", 0, top),
         marks=tuple(_marks(phases, line, capacity, top, values)),

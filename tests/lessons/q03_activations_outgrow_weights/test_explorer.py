@@ -63,6 +63,23 @@ def test_every_model_can_be_drawn(name):
     assert "saved by autograd" in shown.readout
 
 
+@pytest.mark.parametrize(("tokens", "falls"), [(1, False), (64, False), (1024, True)])
+def test_it_says_whether_the_backward_pass_falls_from_block_to_block(tokens, falls):
+    said = view("gpt2", "rtx-4090", "eager", "none", "fp32", 1, tokens).figure.description
+    ends = levels(models.load("gpt2"), 1, tokens)["backward"][2::2]
+    assert (ends == sorted(ends, reverse=True)) is falls
+    assert ("It falls block by block" in said) is falls
+    assert ("It does not fall block by block" in said) is not falls
+
+
+@pytest.mark.parametrize(
+    ("recompute", "precision", "end"),
+    [("full", "fp32", ": it fits"), ("none", "bf16", ": tight"), ("none", "fp32", " × the device")],
+)
+def test_only_what_leaves_a_tenth_of_the_device_is_said_to_fit(recompute, precision, end):
+    assert view("gpt2", "rtx-4090", "eager", recompute, precision, 16, 1024).figure.title.endswith(end)
+
+
 def test_a_sequence_beyond_the_context_is_refused_in_words():
     with pytest.raises(ValueError, match="context"):
         view("gpt2", "h100-sxm", "sdpa", "full", "bf16", 1, 2048)
