@@ -242,7 +242,7 @@ def _worst_instant(batch, one, two):
 
 def _draw_batch(rng):
     fixed, each = rng.uniform(5, 50), rng.uniform(1, 30)
-    return rng.randrange(3, 65), round(fixed + each, 1), round(fixed + 2 * each, 1)
+    return rng.randrange(3, 65), round(fixed + each, 3), round(fixed + 2 * each, 3)
 
 
 CHECKS = [
@@ -296,7 +296,14 @@ CHECKS = [
         id="q02.turn-batch",
         points=0,
         signature="worst_instant(batch, one, two)",
-        public=[(8, 22.1, 32.7), (1, 22.1, 32.7), (2, 5.0, 8.0), (16, 5.0, 9.0), (5, 31.0, 33.5)],
+        public=[
+            (8, 22.1, 32.7),
+            (1, 22.1, 32.7),
+            (2, 5.0, 8.0),
+            (16, 5.0, 9.0),
+            (5, 31.0, 33.5),
+            (5, 0.51237, 0.90218),
+        ],
         generate=_draw_batch,
         reference=_worst_instant,
         wrong={

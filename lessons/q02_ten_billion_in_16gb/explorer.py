@@ -187,28 +187,38 @@ def _peak(batch, model, seq, convention, precision, attention, recompute, optimi
     return _memory.training_peak(model, batch, seq, None, precision, attention, recompute, optimizer)
 
 
+def _kept(batch, model, seq, convention, precision, attention, recompute, optimizer):
+    """As `_peak`, where the gradients of the step before are still alive: the second of two equal parts of a step."""
+    return _memory.accumulated_peak(model, 2 * batch, 2, seq, None, precision, attention, recompute, optimizer)
+
+
 def _passing(batch: int, *work) -> dict[str, int]:
     """Part → bytes that a step holds on top of the model state, in the phase that holds most of them.
 
-    By the formula: the activations. By autograd: also the logits with the inputs, and the temporaries.
+    By the formula: the activations. By autograd: also the logits with the inputs, and the temporaries, a new
+    gradient among them until it is added to the one that is kept.
     """
     if "megatron" in work:
         return {"activations": int(_activations(batch, *work))}
-    phases = {name: _beside_state(phase) for name, phase in _peak(batch, *work).phases.items()}
+    found = _kept(batch, *work).phases
+    gradients = int(found["optimizer"]["gradients"])  # of all weights
+    phases = {name: _beside_state(phase, gradients) for name, phase in found.items()}
     largest = max(phases, key=lambda name: sum(phases[name].values()))
     parts = phases[largest]
-    if largest == "loss_backward":
-        loss = int(_activations(batch, *work)["loss"])
+    saved = _activations(batch, *work) if largest == "loss_backward" else None
+    if saved and parts["activations"] == int(saved):  # else what the loss had saved is freed already
+        loss = int(saved["loss"])
         parts = {"activations": parts.pop("activations") - loss, "loss": loss, **parts}
     return {name: size for name, size in parts.items() if size}
 
 
-def _beside_state(phase) -> dict[str, int]:
-    held = {name: int(phase.parts.get(name, 0)) for name in ("activations", "logits", "inputs", "temporaries")}
+def _beside_state(phase, gradients: int) -> dict[str, int]:
+    names = ("activations", "logits", "inputs", "temporaries", "gradients")
+    held = {name: int(phase.parts.get(name, 0)) for name in names}
     return {
         "activations": held["activations"],
         "logits": held["logits"] + held["inputs"],
-        "temporaries": held["temporaries"],
+        "temporaries": held["temporaries"] + held["gradients"] - gradients,  # a new one is added, and freed
     }
 
 
