@@ -188,9 +188,24 @@ def _ways_to_n(peak, bandwidth, size):
     )
 
 
+def _comparisons(n, peak, bandwidth, size):
+    """Whether an n × n product is compute-bound, as who searches for n may ask; floats round differently in each."""
+    flops, moved = 2 * n**3, 3 * n * n * size
+    return (
+        flops / moved >= peak / bandwidth,
+        flops / peak >= moved / bandwidth,
+        flops * bandwidth >= peak * moved,
+        2 * bandwidth * n**3 >= 3 * peak * size * n**2,
+        flops * bandwidth >= peak * 3 * n * n * size,
+        flops * bandwidth / moved >= peak,
+        flops >= peak / bandwidth * moved,
+        flops * (1 / peak) >= moved * (1 / bandwidth),
+    )
+
+
 def _draw_smallest(rng, group):
     """A device and a format: n a little above a whole number (`round` fails), or whole in whatever order one computes,
-    in fp32 too. There the ridge point is mostly not whole: who rounds that must fail. Most of the former are so little
+    in fp32 too, and however one asks in a search. There the ridge point is mostly not whole: who rounds that must fail. Most of the former are so little
     above it that two decimals of the ridge point are too few, and small, so that fp32 is enough.
     """
     near = rng.random() < 0.6
@@ -208,7 +223,8 @@ def _draw_smallest(rng, group):
         peak, size = rng.randrange(200, 4800) / 4 * bandwidth, rng.choice([2, 4, 8])
         exact = _exact_n(peak, bandwidth, size)
         ways = (way for real in (float, float32) for way in _ways_to_n(real(peak), real(bandwidth), size))
-        if all(float(way) == exact == ceil(exact) for way in ways):
+        whole = all(float(way) == exact == ceil(exact) for way in ways)
+        if whole and all(_comparisons(int(exact), peak, bandwidth, size)):
             return peak, bandwidth, size
 
 
@@ -527,19 +543,22 @@ CHECKS = [
         signature="smallest_compute_bound_n(peak, bandwidth, bytes_per_element)",
         groups={_BETWEEN: 1, _WHOLE: 1},
         public={
-            _BETWEEN: [  # two that two and three decimals of the ridge point miss, and one larger than all hidden ones
+            # two that two and three decimals of the ridge point miss, one larger than all hidden ones, and one so little
+            # above a whole number that n must not be rounded to three decimals either
+            _BETWEEN: [
                 (989e12, 3.35e12, 2),
                 (312e12, 1.555e12, 2),
                 (19.5e12, 1.555e12, 4),
                 (261e12, 2.039e12, 2),
                 (483e12, 7.918e12, 2),
                 (4e15, 700e9, 2),
+                (212e12, 21.931e12, 2),
             ],
             _WHOLE: [  # one that one decimal misses, and one larger than all hidden ones
                 (1.1e15, 1e12, 2),
                 (9.5e12, 1e12, 4),
                 (806e12, 8e12, 8),
-                (3e15, 2e12, 8),
+                (3.004e15, 2e12, 8),
             ],
         },
         generate=_draw_smallest,
