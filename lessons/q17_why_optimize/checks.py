@@ -51,7 +51,7 @@ def _annual(requests, ms, price):
 
 def _draw_annual(rng):
     sign = -1 if rng.random() < 0.15 else 1
-    return rng.randrange(1, 900) * 100_000, sign * rng.randrange(1, 400) / 4, rng.randrange(3, 60) / 4
+    return rng.randrange(1, 900) * 100_000, sign * rng.randrange(1, 1000) / 4, rng.randrange(3, 60) / 4
 
 
 # ---- q17.expected-roi ----------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def _roi_benefit(spend, share, speedup, cost, success, months):
 
 def _draw_roi(rng):
     """More than half of the draws make the part slower; the life is never a year."""
-    speedup = rng.choice([0.5, 0.8]) if rng.random() < 0.6 else rng.choice([1.25, 1.5, 3, 4, 5, 10])
+    speedup = rng.choice([0.2, 0.25, 0.5, 0.8]) if rng.random() < 0.6 else rng.choice([1.25, 1.5, 3, 4, 5, 10, 20])
     months = rng.choice([1, 3, 5, 6, 9, 18, 30, 0.5, 2.75, 4.5, 7.5])
     share = rng.randrange(2, 19) / 20
     success = rng.randrange(1, 9) / 10
@@ -262,7 +262,7 @@ CHECKS = [
         id="q17.turn-saved",
         points=0,
         signature="saved(share, speedup)",
-        public=[(0.24, 3), (0.5, 4), (1, 1.5), (0.9, 10), (0.3, 0.75), (0.4, 1)],
+        public=[(0.24, 3), (0.5, 4), (1, 1.5), (0.9, 10), (0.3, 0.75), (0.4, 1), (0.9, 0.25)],
         generate=lambda rng: (rng.randrange(1, 20) / 20, rng.choice([0.6, 0.8, 1.25, 1.5, 3, 4, 7, 10, 50])),
         reference=_saved,
         same=Close(rel=1e-5, abs=1e-7),
@@ -331,9 +331,11 @@ CHECKS = [
             (8_000, 0.5, 4, 5_000, 0.9, 18),
             (40_000, 0.24, 0.8, 10_000, 0.7, 6),
             (2_000, 0.1, 1.5, 20_000, 0.25, 3),
-            (30_000, 0.6, 0.5, 3_000, 0.5, 24),
+            (30_000, 0.6, 0.5, 3_000, 0.5, 36),
             (90, 0.37, 1.5, 40, 0.35, 5),
             (12_000, 0.3, 2, 9_000, 0.6, 4.5),
+            (20_000, 0.8, 0.25, 15_000, 0.6, 9),
+            (12_000, 0.3, 20, 900, 0.6, 0.5),
         ],
         generate=_draw_roi,
         reference=_roi,
@@ -381,6 +383,19 @@ CHECKS = [
             ),
             ([["sure", 0.2, 0.5, 1, 1], ["risky", 0.4, 0.5, 1, 0.25]],),
             ([["at once", 0.2, 0.5, 1, 1], ["slow work", 0.3, 0.5, 10, 1]],),
+            (
+                [
+                    ["attention", 0.8, 10, 0.5, 1],
+                    ["norms", 0.9, 10, 0.5, 1],
+                    ["bins", 0.52, 10, 1, 1],
+                    ["cache", 0.5, 20, 1, 1],
+                    ["a rewrite", 0.9, 0.5, 0.5, 1],
+                    ["less of it", 0.7, 0.5, 0.5, 1],
+                    ["small and slow", 0.4, 0.25, 0.5, 1],
+                    ["brief", 0.2, 2, 5, 1],
+                    ["long", 0.5, 3, 20, 1],
+                ],
+            ),
             ([["copy", 0.4, 2, 1, 0.5], ["cache", 0.4, 2, 1, 0.5], ["small", 0.2, 5, 1, 0.5]],),
         ],
         generate=_draw_projects,
@@ -410,6 +425,7 @@ CHECKS = [
             (0.75, 2),
             (1, 4),
             (0.25, 0.5),
+            (0.5, 0.75),
             (0.4, 1),
             (0.24, 1.19),
             (0.24, 1.3125),

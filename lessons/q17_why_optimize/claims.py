@@ -23,7 +23,7 @@ def s000_05() -> Verdict:
 
 
 def s003_76() -> Verdict:
-    """Dollars of a training a year later, over now: of one that grows as the largest did, and of one that stays."""
+    """Dollars of a training a year later, over now: of one that grows as from GPT-3 to Llama 3.1, and of one that stays."""
     span = growth.years("2024-03") - growth.years("2017-08")
     dollar = growth.versus("b200-sxm")
     flops, nbytes = growth.a_year(dollar.flops, span), growth.a_year(dollar.bytes, span)

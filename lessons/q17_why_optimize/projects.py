@@ -63,8 +63,3 @@ class Project:
 
 
 ATTENTION = Project(spend=40_000, share=0.24, speedup=3, weeks=2, success=0.7, months=6)
-
-
-def ranked(projects, worth) -> list[str]:
-    """Names by `worth(project)`, most first."""
-    return sorted(projects, key=lambda name: -worth(projects[name]))
