@@ -229,19 +229,35 @@ def _train_group(parts, group, rate):
     return seen
 
 
+def _train_by_value(parts, group, rate):
+    """Takes each part that is equal to the last one for the last one."""
+    w, seen, numbers = 0.0, [], []
+    for place, part in enumerate(parts, 1):
+        numbers += part
+        if place % group == 0 or part == parts[-1]:
+            w -= rate * sum(w - x for x in numbers) / len(numbers)
+            seen.append(w)
+            numbers, rate = [], rate / 2
+    return seen
+
+
 def _train_moving(parts, group, rate):
     """A step after each part."""
     return _train(parts, 1, rate)
 
 
 def _draw_train(rng):
-    """Parts of unlike length and content, and a last group that is not full."""
+    """Parts of unlike length and content, and a last group that is not full. In half of the draws the second group begins
+    and ends with a part that is equal to the last one.
+    """
     group = rng.randrange(2, 6)
     parts = []
     for place in range(group * rng.randrange(2, 4) + rng.randrange(1, group)):
         parts.append([rng.randrange(1, 9) + 10 * (place % 3) for _ in range(rng.choice([1, 2, 5]))])
     parts[0], parts[1] = [rng.randrange(1, 5)] * 4, [rng.randrange(20, 30)]
     parts[-1] = [rng.randrange(40, 60), rng.randrange(60, 80)]
+    if rng.random() < 0.5:
+        parts[group], parts[2 * group - 1] = list(parts[-1]), list(parts[-1])
     return parts, group, rng.choice([0.25, 0.5, 0.75])
 
 
@@ -446,6 +462,7 @@ CHECKS = [
             ([[place] for place in range(12)], 1, 0.5),
             ([[3], [1, 5], [9], [2], [4], [7, 7, 1], [30]], 5, 0.5),
             ([[10], [30], [2], [6], [12]], 2, 1.0),
+            ([[3], [7, 8], [3], [9], [3]], 3, 0.5),
         ],
         generate=_draw_train,
         reference=_train,
@@ -457,6 +474,7 @@ CHECKS = [
             "divided by the group": _train_group,
             "rate halved in each part": _train_with(scheduled=False),
             "last group lost": _train_with(last=False),
+            "last part by its value": _train_by_value,
             "a step after each part": _train_moving,
         },
     ),
