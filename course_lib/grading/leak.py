@@ -16,7 +16,7 @@ import tarfile
 import zipfile
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 CANARY = re.compile(r"canary-[0-9a-f]{8}\b")
@@ -26,6 +26,7 @@ BLOCK = re.compile(
 COMMENT = re.compile(r"(?:^|(?<=\s))# .*|<!--.*?-->", re.MULTILINE)
 TELLING = 40
 """Characters that a text without spaces must have to be a secret of its own: shorter ones anybody may have written."""
+PIECE = TELLING // 2
 BASE64 = re.compile(r"[A-Za-z0-9+/\s]{16,}={0,2}\s*")
 
 
@@ -37,7 +38,7 @@ def secrets(lessons: Path) -> dict[str, str]:
     found = {}
     for path in sorted(lessons.glob("*/checks.py")):
         source = path.read_text(encoding="utf-8")
-        tree, lines = ast.parse(source), source.splitlines()
+        tree, lines = ast.parse(source), source.split("\n")
         shown = _shown(tree)
         for node in ast.walk(tree):
             if node in shown or getattr(node, "name", "") in shown:
@@ -46,7 +47,7 @@ def secrets(lessons: Path) -> dict[str, str]:
                 first = node.body[min(ast.get_docstring(node) is not None, len(node.body) - 1)]
                 parts = ["\n".join(lines[at - 1 : node.end_lineno]) for at in (node.lineno, first.lineno)]
             elif isinstance(node, ast.Lambda):
-                parts = [ast.get_source_segment(source, part) for part in (node, node.body)]
+                parts = [_segment(lines, part) for part in (node, node.body)]
             else:
                 continue
             whole, body = map(squeezed, parts)
@@ -59,6 +60,14 @@ def secrets(lessons: Path) -> dict[str, str]:
                 line = source.count("\n", 0, block.start()) + 1
                 found[text] = f"{path.parent.name}/exercises.md:{line}"
     return found
+
+
+def _segment(lines: Sequence[str], node: ast.expr) -> str:
+    """As `ast.get_source_segment`, which splits the whole source for each node. (Columns are counted in bytes.)"""
+    own = [line.encode() for line in lines[node.lineno - 1 : node.end_lineno]]
+    own[-1] = own[-1][: node.end_col_offset]
+    own[0] = own[0][node.col_offset :]
+    return b"\n".join(own).decode()
 
 
 def _shown(tree: ast.Module) -> set[str | ast.expr]:
@@ -83,18 +92,25 @@ def leaks(content: bytes, hidden: Mapping[str, str]) -> set[str]:
     """The canaries, and the places of the `hidden` texts (as `secrets` gives them), in a file, in the members of an
     archive, in the texts of JSON, and in what is packed in any.
     """
-    # Thousands of secrets in ten thousands of texts: only those are looked for whose first letters stand there.
-    size = min(map(len, hidden), default=0)
-    heads = defaultdict(list)
+    # Thousands of secrets in ten thousands of texts: a short one is looked for where its first letters stand. A long one
+    # has, wherever it stands, a piece of its beginning at a multiple of a piece's length: only that is looked up.
+    short, long = defaultdict(list), defaultdict(list)
     for secret in hidden:
-        heads[secret[:size]].append(secret)
-    found, left = set(), [content]
+        if len(secret) < TELLING:
+            short[secret[:3]].append(secret)
+        else:
+            for at in range(PIECE):
+                long[secret[at : at + PIECE]].append(secret)
+    found, left, seen = set(), [content], set()
     while left:
-        content = left.pop()
+        if (content := left.pop()) in seen:  # a zip holds a notebook, and a wheel that holds it too
+            continue
+        seen.add(content)
         text = content.decode("utf-8", "replace")
         bare = squeezed(text)
-        begun = {head for at in range(len(bare) - size + 1) if (head := bare[at : at + size]) in heads}
-        found |= {hidden[secret] for head in begun for secret in heads[head] if secret in bare}
+        pieces = {bare[at : at + PIECE] for at in range(0, len(bare), PIECE)}
+        likely = [short[head] for head in short if head in bare] + [long[piece] for piece in long.keys() & pieces]
+        found |= {hidden[secret] for secrets in likely for secret in secrets if secret in bare}
         found.update(CANARY.findall(text))
         left += members(content)
     return found
