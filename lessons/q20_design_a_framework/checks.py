@@ -245,7 +245,7 @@ CHECKS = [
             ([["all_to_all", 1_200], ["send", 500]], 3),
             ([["all_gather", 400], ["all_gather", 400], ["reduce_scatter", 400], ["all_reduce", 40]], 4),
             ([], 4),
-            ([["send", 700], ["send", 300]], 2),
+            ([["send", 700], ["all_gather", 400], ["send", 300]], 2),
             ([["all_reduce", 1_000], ["all_gather", 500]], 1),
         ],
         generate=_draw_calls,
@@ -279,6 +279,7 @@ CHECKS = [
             ([3, 8, 27], 192),
             ([3, 18, 3, 2, 1, 3, 2], 175),
             ([2, 17, 35, 18, 34, 17], 122),  # remainders that differ by less than a hundredth
+            ([48 * 10**10, 48 * 10**10 + 1, 5 * 10**10], 1),  # remainders that rounding makes equal
             ([1, 2] * 9, 20),  # more ranks than a sort that is not stable leaves in their order
         ],
         generate=_draw_shares,
@@ -346,6 +347,7 @@ CHECKS = [
             (8, 25),  # here and below: fractions that are rounded on the way
             (2, 2),
             (40, 65),
+            (8, 3),  # with one microbatch less the share is 3.004 %
         ],
         generate=lambda rng: (rng.randrange(3, 40), rng.randrange(5, 40)),
         reference=_microbatches,

@@ -1,6 +1,7 @@
-"""Expert, sequence and context parallelism in their smallest forms, on real ranks and against one rank alone.
+"""Expert, sequence and context parallelism in their smallest forms, on real ranks.
 
-Each function gives what the ranks handed over, and whether their result is that of one rank.
+Each function gives what the ranks handed over; `sequence` and `context` also how far their result is from that of one
+rank.
 """
 
 from course_lib.units.q20_design_a_framework import ranks
