@@ -53,12 +53,14 @@ def view(readers, context, weights, cache, device) -> View:
         y=Axis(say("axes", "y"), "ms", 0, 1.1e3 * max(totals)),
         marks=(Stack({say("parts", name): [1e3 * each[name] for each in both] for name in both[0]}),),
     )
+    before = serving.step(readers, context, device=device)
     after = serving.step(readers, context, weights, cache, device)
     readout = {
         "faster": f"×{factor:.2f}",
         "weights": units.format_bytes(after.weight_bytes),
         "caches": units.format_bytes(after.kv_bytes),
         "rate": f"{readers / totals[1]:,.0f} tokens/s",
+        "fits-before": say("fits", "yes" if before.fits else "no"),
         "fits": say("fits", "yes" if after.fits else "no"),
     }
     return View(figure, say.rows(readout), say.all("notes"))

@@ -36,3 +36,12 @@ def test_the_static_form_says_what_the_picture_shows(monkeypatch):
 def test_a_step_of_the_slider_is_little_work():
     module.view(1, 4096, "4.5-bit", "bf16", "h100-sxm")
     assert calls_of(lambda: module.view(2, 4096, "4.5-bit", "bf16", "h100-sxm")) < STEP
+
+
+def test_memory_is_said_of_both_bars():
+    """256 caches of 8,192 tokens: 275 GB in bf16, 77 GB in 4.5 bits."""
+    readout = module.view(256, 8192, "3-bit", "4.5-bit", "h100-sxm").readout
+    assert (readout["memory, all in bf16"], readout["memory, in these formats"]) == (
+        "too large for this device",
+        "fits",
+    )
