@@ -203,13 +203,24 @@ def _clipped_each(scaled, scale, most):
     return [max(-most, min(most, g / scale)) for g in scaled]
 
 
+def _clipped_if_one(scaled, scale, most):
+    """Clips by the norm, but only where one number alone is above the limit."""
+    above = max(map(abs, scaled)) / scale > most
+    return _clipped(scaled, scale, most) if above else [g / scale for g in scaled]
+
+
 def _draw_clipped(rng):
-    """Half of the draws are above the limit, and some so far below that even the scaled norm is; one number comes twice."""
+    """More than half of the draws are above the limit, most of these so little that often each number alone is below; some are so
+    far below that even the scaled norm is. One number comes twice.
+    """
     numbers = [rng.choice([-1, 1]) * rng.uniform(0.5, 2) for _ in range(rng.randrange(3, 7))]
     numbers.append(numbers[0])
     most, scale = rng.uniform(0.5, 3), 2.0 ** rng.randrange(6, 17)
     kind = rng.random()
-    wanted = most * (0.5 / scale if kind < 0.1 else rng.uniform(0.2, 0.7) if kind < 0.5 else rng.uniform(1.5, 5))
+    if kind < 0.46:
+        wanted = most * (0.5 / scale if kind < 0.1 else rng.uniform(0.2, 0.7))
+    else:
+        wanted = most * (rng.uniform(1.1, 1.5) if kind < 0.9 else rng.uniform(1.5, 5))
     return [g * wanted / _norm(numbers) * scale for g in numbers], scale, most
 
 
@@ -391,7 +402,7 @@ CHECKS = [
         points=3,
         signature="rounded(values, fraction_bits)",
         public=[
-            ([0.01, 1.00390625, 1.01171875, 0.0, -0.3, 255.7], 7),
+            ([0.01, 1.00390625, 1.01171875, 1.004150390625, 0.0, -0.3, 255.7], 7),  # the fourth: just above a tie
             ([-1.0625, -1.1875, -0.3, 0.9999, 5.0, 5.3, 5.3], 3),
             ([1000.3, -1000.3, 2049.0, 2051.0, 3e-5, 1e-12, 70_001.0, 1e12], 10),  # no smallest, no largest number
         ],
@@ -420,6 +431,7 @@ CHECKS = [
             (3.25, 86.429, 3, 4),  # larger than the total: what it gains is no number of the format
             (1.0, 1.1, 5, 4),  # the turned sign is not the same as no correction
             (1.25, 8.3, 1, 4),  # nor the total less what was lost the same as the total
+            (3.0, -0.1, 20, 4),  # what is wanted is negative, and rounded too
         ],
         generate=_draw_kahan,
         reference=_kahan,
@@ -467,6 +479,8 @@ CHECKS = [
             ([-30.0, 40.0], 1000.0, 1.0),
             ([6000.0, -8000.0, 1.0], 100.0, 50.0),
             ([600.0, -200.0, 300.0], 1000.0, 0.5),
+            ([400.0, -200.0, 300.0], 1000.0, 0.5),  # each is below the limit, the norm above
+            ([300.0, -400.0], 1000.0, 0.6),  # the sum of sizes is above, the norm below
             ([0.25, -0.5, 0.25], 64.0, 1.0),
         ],
         generate=_draw_clipped,
@@ -477,6 +491,7 @@ CHECKS = [
             "order left": _clipped_with(lambda gradients, scaled: _norm(scaled)),
             "small ones enlarged": _clipped_with(lambda gradients, scaled: _norm(gradients), least_one=False),
             "each alone": _clipped_each,
+            "if one is above": _clipped_if_one,
             "largest": _clipped_with(lambda gradients, scaled: max(map(abs, gradients))),
             "still scaled": _clipped_with(lambda gradients, scaled: _norm(gradients), divide=False),
         },
