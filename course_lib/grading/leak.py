@@ -92,8 +92,8 @@ def leaks(content: bytes, hidden: Mapping[str, str]) -> set[str]:
     """The canaries, and the places of the `hidden` texts (as `secrets` gives them), in a file, in the members of an
     archive, in the texts of JSON, and in what is packed in any.
     """
-    # Thousands of secrets in ten thousands of texts: a short one is looked for where its first letters stand. A long one
-    # has, wherever it stands, a piece of its beginning at a multiple of a piece's length: only that is looked up.
+    # Thousands of secrets in ten thousands of texts: a short one is looked for where its first letters stand. A long
+    # one has, wherever it stands, a piece of its beginning at a multiple of a piece's length: only that is looked up.
     short, long = defaultdict(list), defaultdict(list)
     for secret in hidden:
         if len(secret) < TELLING:
