@@ -1,7 +1,7 @@
 """What a utilisation gauge shows, beside the shares of peak and bandwidth that are really used, for three loads.
 
 On a GPU the gauge is NVML's, which nvidia-smi prints as GPU-Util: the share of time in which any kernel ran. On a
-processor it is the processor time of this process over that of all its cores, which top prints as %CPU.
+processor it is the processor time of this process over that of all its cores.
 """
 
 import threading
