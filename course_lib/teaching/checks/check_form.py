@@ -7,7 +7,6 @@ outputs and the outputs of each known wrong answer, but no code.
 """
 
 import ast
-import copy
 import json
 import math
 import random
@@ -384,4 +383,11 @@ def _decode(value):
         import numpy as np
 
         return np.array(value["array"], dtype=value["dtype"])
-    return copy.deepcopy(value)
+    return _fresh(value)
+
+
+def _fresh(value):
+    """A copy of a JSON value, some times faster than `copy.deepcopy`, which also looks for what stands in it twice."""
+    if isinstance(value, list):
+        return [_fresh(each) for each in value]
+    return {name: _fresh(each) for name, each in value.items()} if isinstance(value, dict) else value
