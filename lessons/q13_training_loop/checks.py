@@ -158,7 +158,7 @@ def _draw_cut(rng):
     ways = [
         [["delete", last], *safe],
         *[[["rename", last, "older.pt"], ["write", last], ["force", last]]] * 2,
-        [["write", "log.txt"], ["write", new], ["rename", new, last], ["force", "log.txt"], ["force", last]],
+        [["write", new], ["write", "log.txt"], ["force", "log.txt"], ["rename", new, last], ["force", last]],
         *rng.sample(others, rng.randrange(1, 3)),
     ]
     rng.shuffle(ways)
@@ -357,6 +357,7 @@ CHECKS = [
             (81, 40, 5, 10, [200]),
             (30, 40, 5, 10, []),
             (100, 40, 5, 10, [1]),
+            (100, 40, 5, 10, [0]),
         ],
         generate=_draw_finish,
         reference=_finish,
@@ -431,6 +432,16 @@ CHECKS = [
                     ["rename", "last.pt", "a.pt"],
                     ["force", "a.pt"],
                     ["rename", "a.pt", "last.pt"],
+                ],
+            ),
+            ([["write", "last.pt"], ["write", "new.pt"], ["force", "new.pt"], ["rename", "new.pt", "last.pt"]],),
+            (
+                [
+                    ["write", "new.pt"],
+                    ["write", "log.txt"],
+                    ["force", "log.txt"],
+                    ["delete", "last.pt"],
+                    ["rename", "new.pt", "last.pt"],
                 ],
             ),
         ],
