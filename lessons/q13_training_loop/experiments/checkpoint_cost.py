@@ -53,18 +53,19 @@ def _observe(bench, seconds: float, way: str, nbytes: int, repeats: int) -> list
         ways = {
             "copy into a kept buffer": lambda: [to.copy_(tensor) for to, tensor in zip(kept, state, strict=True)],
             "copy into new memory": lambda: [tensor.clone() for tensor in state],
-            "write": lambda: torch.save(state, path),
-            "write and force": lambda: _forced(torch, state, path),
+            "write": lambda: _written(torch, state, path),
+            "write and force": lambda: _written(torch, state, path, force=True),
             "read": lambda: torch.load(path, weights_only=True),
         }
         return [_seconds(ways[way]) for _ in range(repeats + 1)][1:]
 
 
-def _forced(torch, state, path: Path) -> None:
-    with path.open("wb") as file:
+def _written(torch, state, path: Path, force=False) -> None:
+    with path.open("wb") as file:  # given a path, `torch.save` would write in another way
         torch.save(state, file)
-        file.flush()
-        os.fsync(file.fileno())
+        if force:
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _seconds(call) -> float:
