@@ -106,8 +106,10 @@ def answered(groups: Sequence[int], most: int) -> list[int]:
     return found
 
 
-def heartbeats(make: Callable, model: float, beat: float) -> int:
-    """How often a task that sleeps `beat` s goes on while a model that sleeps `model` s answers one request."""
+def heartbeats(make: Callable, model: float, beat: float, work: Callable = time.sleep) -> int:
+    """How often a task that sleeps `beat` s goes on while a model of `model` s answers one request. work: a function that
+    takes as many seconds as it is told.
+    """
 
     async def drive():
         count, done = 0, False
@@ -118,11 +120,11 @@ def heartbeats(make: Callable, model: float, beat: float) -> int:
                 await asyncio.sleep(beat)
                 count += not done
 
-        def work(inputs):
-            time.sleep(model)
+        def answer(inputs):
+            work(model)
             return inputs
 
-        server = make(work, most=1)
+        server = make(answer, most=1)
         task = asyncio.ensure_future(heart())
         await asyncio.sleep(0)
         await server.infer(1)

@@ -522,6 +522,7 @@ CHECKS = [
                 ([["ok", "bad", "ok", "ok", "ok"], ["ok", "ok"]], 3),
                 ([["bad", "ok", "bad", "ok"], ["ok"] * 5], 4),
                 ([["ok", "gone", "ok"], ["bad", "gone", "ok"], ["ok"] * 5], 2),
+                ([["ok", "ok", "bad", "ok"], ["ok"]], 3),
             ],
             "a caller who left": [
                 ([["ok", "gone", "ok", "ok", "ok"], ["ok"]], 3),
