@@ -140,6 +140,12 @@ def _own_negative(price, years, power, price_per_kwh, rents):
     return [each if each <= YEAR else None for each in hours]
 
 
+def _own_absolute(price, years, power, price_per_kwh, rents):
+    spared = [abs(rent - power / 1000 * price_per_kwh) for rent in rents]
+    hours = [price / years / each if each else YEAR + 1 for each in spared]
+    return [each if each <= YEAR else None for each in hours]
+
+
 def _own_every(price, years, power, price_per_kwh, rents):
     spared = [rent - power / 1000 * price_per_kwh for rent in rents]
     return [price / years / each if each else 0 for each in spared]
@@ -153,7 +159,8 @@ def _own_at_most_a_year(price, years, power, price_per_kwh, rents):
 def _draw_own(rng):
     """Rents of which one lies below the electricity, one would take more hours than a year has, and two or three pay,
     one of them in a large part of a year; one rent is often asked twice. Now and then one that is the electricity, and one
-    that takes all hours of a year: in powers of two, without rounding; a little less rent takes three hours more.
+    that takes all hours of a year: in powers of two, without rounding; a little less rent takes three hours more. Most
+    cards are so cheap that what the rent lies below the electricity would pay them in a year, were it above.
     """
     if rng.random() < 0.25:
         years, spared = rng.choice([1, 2, 4]), rng.choice([0.5, 1, 2, 4])
@@ -162,10 +169,14 @@ def _draw_own(rng):
         return YEAR * years * spared, years, 500, 0.5, rents
     price, years, power = rng.randrange(800, 30_000), rng.choice([2, 3, 4, 5]), rng.choice([72, 300, 450, 700, 1000])
     price_per_kwh = rng.randrange(8, 45) / 100
+    low = rng.uniform(0.3, 0.9)
+    if rng.random() < 0.8:
+        power, price_per_kwh, low = max(power, 300), max(price_per_kwh, 0.2), rng.uniform(0.1, 0.5)
+        price = round(power / 1000 * price_per_kwh * (1 - low) * years * rng.uniform(800, 8000))
     drawn = power / 1000 * price_per_kwh
     hours = [rng.uniform(9500, 20_000), rng.uniform(4500, 8500)]
     hours += [rng.uniform(300, 8000 / years) for _ in range(rng.randrange(1, 3))]
-    rents = [round(drawn + price / years / each, 6) for each in hours] + [round(drawn * rng.uniform(0.3, 0.9), 6)]
+    rents = [round(drawn + price / years / each, 6) for each in hours] + [round(drawn * low, 6)]
     rents += rng.sample(rents, rng.randrange(2))
     rng.shuffle(rents)
     return price, years, power, price_per_kwh, rents
@@ -426,10 +437,11 @@ CHECKS = [
             (1599, 3, 450, 0.3, [0.8, 0.19, 0.1, 0.25, 2.0, 0.8]),
             (8760, 1, 500, 0.5, [0.25, 1.25, 1.2497, 1.0, 4.5]),
             (12_000, 4, 700, 0.15, [0.05, 1.5, 0.3]),
+            (600, 3, 700, 0.45, [0.05, 0.9, 0.33]),
         ],
         generate=_draw_own,
         reference=_own,
-        same=Close(rel=1e-4),
+        same=Close(rel=2e-5),
         wrong={
             "no electricity": _own_with(drawn=lambda power, price_per_kwh: 0),
             "watts": _own_with(drawn=lambda power, price_per_kwh: power * price_per_kwh),
@@ -439,6 +451,7 @@ CHECKS = [
             "all years": _own_with(per_year=False),
             "all years in one": _own_all_years_in_one,
             "negative": _own_negative,
+            "without its sign": _own_absolute,
             "never None": _own_every,
         },
     ),
