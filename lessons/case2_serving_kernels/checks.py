@@ -243,14 +243,16 @@ def _draw_chi(rng, group):
 # ---- case2.pair-seconds --------------------------------------------------------------------------
 
 
-def _pair(batch, d, f, ranks, link, latency, *, whole=False, flops=False, both=False, sums=1, steps=1, volume=2):
+def _pair(batch, d, f, ranks, link, latency, *, whole=False, rows=False, both=False, sums=1, steps=1, volume=2):
     """Microseconds of the pair on H100s, with what may be forgotten."""
     share = f if whole else f / ranks
 
     def product(inputs, outputs):
         computing = 2 * batch * inputs * outputs / 989e12
         reading = 2 * (inputs * outputs + batch * inputs + batch * outputs) / 3.35e12
-        return computing if flops else computing + reading if both else max(computing, reading)
+        if rows:  # the batch alone against the ridge
+            return computing if batch > 989e12 / 3.35e12 else reading
+        return computing + reading if both else max(computing, reading)
 
     sent = volume * (ranks - 1) / ranks if volume else ranks / 2
     message = sums * (steps * 2 * (ranks - 1) * latency + sent * 2 * batch * d / link)
@@ -271,13 +273,13 @@ def _pair_but(**what):
 
 
 def _draw_pair(rng):
-    """Half of the draws below the ridge; ranks that divide f."""
-    batch = rng.choice([16, 64, 128]) if rng.random() < 0.5 else rng.choice([700, 1024, 4096])
+    """Few rows, many, or many through shares so narrow that they wait for bytes; ranks that divide f."""
+    kind = rng.random()
     return (
-        batch,
+        rng.choice([16, 64, 128]) if kind < 0.25 else rng.choice([700, 1024, 4096]),
         rng.choice([4096, 8192]),
-        rng.choice([8192, 14_336, 28_672]),
-        rng.choice([4, 8, 16]),
+        4096 if kind > 0.45 else rng.choice([8192, 14_336, 28_672]),
+        16 if kind > 0.45 else rng.choice([4, 8, 16]),
         rng.choice([50e9, 450e9]),
         rng.choice([2e-6, 5e-6]),
     )
@@ -435,12 +437,14 @@ CHECKS = [
                 ([0, 31, 12, 5], [-1.0, 0.5, 0.25, -2.0]),
                 ([3, 40, 9, 60], [-2.0, 1.0, 0.0, 1.5]),
                 ([30, 20, 1], [2.0, 1.5, -2.5]),
+                ([7, 7, 30, 2], [0.25, 1.0, 2.0, -0.5]),
             ],
             LARGE: [
                 ([60, 40], [1000.0, 1000.0]),
                 ([700, 200, 100], [1002.0, 1000.75, 1000.0]),
                 ([0, 31, 12, 5], [999.0, 1000.5, 1000.25, 998.0]),
                 ([30, 20, 1], [1002.0, 1001.5, 997.5]),
+                ([7, 7, 30, 2], [1000.25, 1001.0, 1002.0, 999.5]),
             ],
         },
         generate=_draw_chi,
@@ -466,6 +470,7 @@ CHECKS = [
             (1, 768, 3072, 4, 50e9, 5e-6),
             (512, 4096, 14_336, 16, 50e9, 5e-6),
             (16, 4096, 8192, 1, 450e9, 2e-6),
+            (1024, 8192, 4096, 16, 450e9, 2e-6),
         ],
         generate=_draw_pair,
         reference=_pair_seconds,
@@ -473,6 +478,7 @@ CHECKS = [
         wrong={
             "whole weights": _pair_but(whole=True),
             "arithmetic and bytes": _pair_but(both=True),
+            "rows alone": _pair_but(rows=True),
             "two messages": _pair_but(sums=2),
             "no latency": _pair_but(steps=0),
             "half the ranks": _pair_but(volume=0),

@@ -60,8 +60,8 @@ def view(batch: int, pair: str, link: str, latency: float) -> View:
 
 
 def _short(us: float) -> float:
-    """As many digits as fit beside a bar."""
-    return round(us, 1) if us < 100 else round(us)
+    """As many digits as fit beside a bar: three, and no fraction of a large number."""
+    return float(f"{us:.3g}") if us < 100 else round(us)
 
 
 def _times(batch: int, ranks: int, **way) -> float:
