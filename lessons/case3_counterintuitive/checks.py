@@ -296,7 +296,7 @@ def _draw_crossover(rng, group):
     if group == OTHERS and kind < 0.04:
         return rng.choice([70, 71, 301]), 0, 10**6, giga
     if group == OTHERS and kind < 0.24:  # the last odd kernel; or none, and one more would do
-        n, below = rng.choice([(45, 1.5), (71, 1.5), (141, 1.5)] if kind < 0.12 else [(46, 0.5), (70, 0.5), (140, 0.5)])
+        n, below = rng.choice([(45, 1.5), (71, 0.5), (141, 0.5)] if kind < 0.12 else [(46, 0.5), (70, 0.5), (140, 0.5)])
         return n, 0, giga, round(_transforms(n) / (2 * n * (n - below)) * giga)
     none = group == OTHERS and kind < 0.54
     while True:
@@ -341,7 +341,7 @@ CHECKS = [
         id="case3.turn-issue",
         points=0,
         signature="issued(warps, ready, schedulers)",
-        public=[(32, 0.1, 4), (16, 0.7, 4), (16, 0.25, 4), (3, 0.2, 1), (40, 0.9, 2), (1, 0.5, 8)],
+        public=[(32, 0.1, 4), (16, 0.7, 4), (16, 0.25, 4), (3, 0.2, 1), (40, 0.9, 2), (1, 0.5, 8), (5, 0.3, 4)],
         generate=_draw_issued,
         reference=_issued,
         wrong={
@@ -474,7 +474,9 @@ CHECKS = [
                 (70, 0.000001, 10**9, 2 * 10**9),
                 (1500, 0.0002, 5 * 10**9, 4 * 10**9),
                 (45, 0, 10**9, 1_700_000_000),
+                (45, 0, 10**9, 1_680_000_000),
                 (45, 0, 10**9, 1_650_000_000),
+                (46, 0, 10**9, 1_600_000_000),
                 (700, 0.01, 10**9, 2 * 10**9),
                 (70, 0, 10**6, 10**9),
             ],
