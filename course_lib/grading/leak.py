@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 CANARY = re.compile(r"canary-[0-9a-f]{8}\b")
@@ -92,15 +93,7 @@ def leaks(content: bytes, hidden: Mapping[str, str]) -> set[str]:
     """The canaries, and the places of the `hidden` texts (as `secrets` gives them), in a file, in the members of an
     archive, in the texts of JSON, and in what is packed in any.
     """
-    # Thousands of secrets in ten thousands of texts: a short one is looked for where its first letters stand. A long
-    # one has, wherever it stands, a piece of its beginning at a multiple of a piece's length: only that is looked up.
-    short, long = defaultdict(list), defaultdict(list)
-    for secret in hidden:
-        if len(secret) < TELLING:
-            short[secret[:3]].append(secret)
-        else:
-            for at in range(PIECE):
-                long[secret[at : at + PIECE]].append(secret)
+    short, long = _index(tuple(hidden))
     found, left, seen = set(), [content], set()
     while left:
         if (content := left.pop()) in seen:  # a zip holds a notebook, and a wheel that holds it too
@@ -114,6 +107,21 @@ def leaks(content: bytes, hidden: Mapping[str, str]) -> set[str]:
         found.update(CANARY.findall(text))
         left += members(content)
     return found
+
+
+@lru_cache(maxsize=2)
+def _index(hidden: Sequence[str]) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
+    """Where to look for thousands of secrets in ten thousands of texts: short ones by their first letters, long ones
+    by the pieces of their beginning. One of these lies at a multiple of a piece's length wherever the secret stands.
+    """
+    short, long = defaultdict(list), defaultdict(list)
+    for secret in hidden:
+        if len(secret) < TELLING:
+            short[secret[:3]].append(secret)
+        else:
+            for at in range(PIECE):
+                long[secret[at : at + PIECE]].append(secret)
+    return short, long
 
 
 def members(content: bytes) -> list[bytes]:

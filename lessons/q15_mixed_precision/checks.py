@@ -402,7 +402,7 @@ CHECKS = [
         points=3,
         signature="rounded(values, fraction_bits)",
         public=[
-            ([0.01, 1.00390625, 1.01171875, 1.004150390625, 0.0, -0.3, 255.7], 7),  # the fourth: just above a tie
+            ([0.01, 1.00390625, 1.01171875, 64.265625, 0.0, -0.3, 255.7], 7),  # the fourth: just above a tie
             ([-1.0625, -1.1875, -0.3, 0.9999, 5.0, 5.3, 5.3], 3),
             ([1000.3, -1000.3, 2049.0, 2051.0, 3e-5, 1e-12, 70_001.0, 1e12], 10),  # no smallest, no largest number
         ],

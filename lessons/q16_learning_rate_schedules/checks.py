@@ -368,7 +368,7 @@ CHECKS = [
             ([-3.0], 0.0003, 0.9, 0.999),
             ([0.0, 0.0, 4.0], 0.001, 0.9, 0.999),
             ([2.0, -1.7], 0.0003, 0.9, 0.95),
-            ([0.1, 0.1, 2.0, 2.0], 0.01, 0.5, 0.99),  # moves by more than the rate
+            ([0.3, 0.2, 2.0, 3.0], 0.01, 0.5, 0.99),  # moves by more than the rate
         ],
         generate=_draw_adam,
         reference=_adam_moves,
