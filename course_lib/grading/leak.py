@@ -28,6 +28,7 @@ COMMENT = re.compile(r"(?:^|(?<=\s))# .*|<!--.*?-->", re.MULTILINE)
 TELLING = 40
 """Characters that a text without spaces must have to be a secret of its own: shorter ones anybody may have written."""
 PIECE = TELLING // 2
+"""Characters by which a long secret is found: half of its least length, so that one whole piece lies at a multiple."""
 BASE64 = re.compile(r"[A-Za-z0-9+/\s]{16,}={0,2}\s*")
 
 

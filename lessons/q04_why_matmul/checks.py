@@ -205,8 +205,9 @@ def _comparisons(n, peak, bandwidth, size):
 
 def _draw_smallest(rng, group):
     """A device and a format: n a little above a whole number (`round` fails), or whole in whatever order one computes,
-    in fp32 too, and however one asks in a search. There the ridge point is mostly not whole: who rounds that must fail. Most of the former are so little
-    above it that two decimals of the ridge point are too few, and small, so that fp32 is enough.
+    in fp32 too, and however one asks in a search. There the ridge point is mostly not whole: who rounds that must fail.
+    Most of the former are so little above it that two decimals of the ridge point are too few, and small, so that fp32
+    is enough.
     """
     near = rng.random() < 0.6
     while True:

@@ -167,9 +167,8 @@ def _life(torch, folder: Path, until: int | None, writing: bool = False) -> tupl
             os._exit(code)  # nothing of the parent's is flushed or cleaned up twice
     os.close(telling)
     first = None
-    with os.fdopen(
-        reading, "rb"
-    ) as told:  # open until the child is gone: it may tell of more steps before it is killed
+    # Open until the child is gone: it may tell of more steps before it is killed.
+    with os.fdopen(reading, "rb") as told:
         try:
             while record := told.read(_RECORD.size):
                 step, loss = _RECORD.unpack(record)

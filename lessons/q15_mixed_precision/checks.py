@@ -210,8 +210,8 @@ def _clipped_if_one(scaled, scale, most):
 
 
 def _draw_clipped(rng):
-    """More than half of the draws are above the limit, most of these so little that often each number alone is below; some are so
-    far below that even the scaled norm is. One number comes twice.
+    """More than half of the draws are above the limit, most of these so little that often each number alone is below;
+    some are so far below that even the scaled norm is. One number comes twice.
     """
     numbers = [rng.choice([-1, 1]) * rng.uniform(0.5, 2) for _ in range(rng.randrange(3, 7))]
     numbers.append(numbers[0])

@@ -1,5 +1,6 @@
 """Nothing secret in what is given out: exercises, notebooks, library, lessons as they are shipped, wheel, archive."""
 
+import ast
 import gzip
 import inspect
 import io
@@ -14,7 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course_lib.grading.leak import CANARY, leaks, members, secrets
+from course_lib.grading.leak import CANARY, TELLING, _segment, leaks, members, secrets
 from tools.freshness import ASIDE
 from tools.source import files, load_checks, units
 
@@ -57,6 +58,25 @@ def test_nothing_secret_in_a_release(kind, tmp_path):
     assert sum(name.endswith("/checks.json") for name in names) == len(list(ROOT.glob("lessons/*/checks.py")))
     kept = re.compile(rf"(^|/)(solutions|tools|tests)/|(^|/)lessons/[^/]+/({'|'.join(map(re.escape, ASIDE))})$")
     assert [name for name in names if kept.search(name)] == []
+
+
+LONG, SHORT = "def_f(x):return" + "+".join(f"x*{k}" for k in range(9)), "lambdax:x+1"
+
+
+@pytest.mark.parametrize("secret", [LONG[:TELLING], LONG, SHORT])
+def test_a_secret_is_found_wherever_it_stands(secret):
+    hidden = {secret: "here", secret[:-1] + "!": "another that begins alike"}
+    for before in range(2 * TELLING):
+        assert leaks(("z" * before + secret + "z").encode(), hidden) == {"here"}, before
+    assert leaks(("z" + secret[:-1] + "?").encode(), hidden) == set()
+
+
+def test_a_lambda_over_several_lines_is_cut_out_as_python_does():
+    source = "x = 1\nf = ('µ', lambda a, é='×': (\n    a +\n    1), lambda: 'µ' * 2)\n"
+    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Lambda)]
+    assert len(found) == 2
+    for node in [*found, *(each.body for each in found)]:
+        assert _segment(source.split("\n"), node) == ast.get_source_segment(source, node)
 
 
 def in_a_notebook(text: str) -> bytes:
