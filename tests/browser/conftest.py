@@ -215,20 +215,25 @@ class Notebook:
         shutil.rmtree(self.lab.layouts, ignore_errors=True)  # as `&reset` does, which loads the page twice
         path = f"lab/tree/{name}" if name else ""
         self.page.goto(f"{self.lab.url}{path}?token={self.lab.token}")
-        self.page.wait_for_function("window.jupyterapp?.shell.currentWidget?.context?.isReady === true")
-        self._kernel_idle()
+        self._arrive(name)
 
     def turn_to(self, name: str):
         """Open another notebook in the same page."""
         self.page.evaluate("(path) => { jupyterapp.commands.execute('docmanager:open', {path}) }", name)
+        self.name = name
+        self._arrive(name)
+
+    def _arrive(self, name: str | None):
+        """Wait until this notebook (with None, any) is in front: the page that was left may have stored its layout just
+        now, and then another notebook, which it holds, is in front for a while.
+        """
         self.page.wait_for_function(
             """(path) => {
-                const context = jupyterapp.shell.currentWidget?.context;
-                return context?.path === path && context.isReady;
+                const context = window.jupyterapp?.shell.currentWidget?.context;
+                return context?.isReady && (path === null || context.path === path);
             }""",
             arg=name,
         )
-        self.name = name
         self._kernel_idle()
 
     def _kernel_idle(self):
