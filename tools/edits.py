@@ -252,6 +252,8 @@ def _arithmetic(node: ast.AST, place: _Place) -> Iterator[Edit]:
     text, one, two = ast.unparse(node), ast.unparse(node.left), ast.unparse(node.right)
     yield Edit(f"{text} without its fraction", _parse(f"int({text})"))
     yield Edit(f"{text} rounded to 3 digits", _parse(f"_mutant_digits({text}, 3)"))
+    for decimals in (2, 4):
+        yield Edit(f"{text} rounded to {decimals} decimals", _parse(f"round({text}, {decimals})"))
     if isinstance(node.op, ast.Div):
         yield _to(node, f"({one}) // ({two})")
     if isinstance(node.op, ast.Mod):

@@ -485,6 +485,7 @@ CHECKS = [
             (2_000_000, 4, 1e-3, 20 * 2**20),
             (2_000_000, 4, 1e-3, 32 * 2**20),
             (1_000_000, 4, 1e-3, 3 * 4_000_000 - 1),  # one byte too few
+            (1_000_000, 4, 7e-3, 2**20),  # not whole in any decimal
         ],
         generate=_draw_report,
         reference=_report,

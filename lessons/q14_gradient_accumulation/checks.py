@@ -435,6 +435,7 @@ CHECKS = [
             ([10, 300], [1000, 102]),
             ([8, 120.0], [32, 45.0]),
             ([40.5, 12.45], [81, 10.375]),
+            ([0.5, 250_000], [2, 181_000]),  # batches in millions of tokens
         ],
         generate=_draw_critical,
         reference=_critical,

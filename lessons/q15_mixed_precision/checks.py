@@ -363,6 +363,7 @@ CHECKS = [
             (1e-6, 65504.0),
             (3.0, 448.0),
             (100_000.0, 57344.0),
+            (3e6, 448.0),
             (0.25, 448.0),
             (0.24, 448.0),  # the octaves of the two differ by one more than their ratio has
         ],

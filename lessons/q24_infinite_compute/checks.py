@@ -421,7 +421,7 @@ CHECKS = [
         id="q24.tokens-factor",
         points=1,
         signature="tokens_factor(beta, share)",
-        public=[(0.28, 0.5), (0.3658, 0.5), (0.5, 0.1), (0.25, 0.9), (0.4, 1.25), (0.28, 0.25)],
+        public=[(0.28, 0.5), (0.3658, 0.5), (0.5, 0.1), (0.25, 0.9), (0.4, 1.25), (0.28, 0.25), (0.22, 1.25)],
         generate=_draw_factor,
         reference=_factor,
         same=Close(rel=1e-4),

@@ -197,6 +197,8 @@ CODE = {
     "equal or less": ("is_five(x)", (6,), (4,), "is_five: x == 5 → x <= 5"),
     "a value on the way": ("halved(x)", (8,), (9,), "halved: x / 4 without its fraction"),
     "digits on the way": ("halved(x)", (8,), (1.2345,), "halved: x / 4 rounded to 3 digits"),
+    "2 decimals on the way": ("halved(x)", (8,), (1.23,), "halved: x / 4 rounded to 2 decimals"),
+    "4 decimals on the way": ("halved(x)", (1.24,), (1.2345,), "halved: x / 4 rounded to 4 decimals"),
     "whole division": ("halved(x)", (8,), (9,), "halved: x / 4 → x // 4"),
     "true division": ("lines(nbytes)", (128,), (100,), "lines: nbytes // LINE → nbytes / LINE"),
     "a remainder": ("left_over(x)", (7,), (107,), "left_over: x % 100 → x"),
