@@ -233,6 +233,12 @@ def _widest_weights_for_each(formats, parameters, readers, cache_bytes, bandwidt
     return _widest_formats(formats, parameters * readers, readers, cache_bytes, bandwidth, goals)
 
 
+def _widest_longer_of_two(formats, parameters, readers, cache_bytes, bandwidth, goals):
+    caches = readers * cache_bytes
+    seconds = {bits: max(parameters * bits / 8, caches) / bandwidth for bits in formats}
+    return [max((bits for bits in formats if seconds[bits] <= goal), default=None) for goal in goals]
+
+
 def _widest_bits_as_bytes(formats, parameters, readers, cache_bytes, bandwidth, goals):
     return _widest_formats(formats, 8 * parameters, readers, cache_bytes, bandwidth, goals)
 
@@ -304,7 +310,8 @@ def _rank_one_side(m, n):
     return m * n // (2 * m) - 1
 
 
-_ROUNDED_UP = [(98, 98), (392, 56), (294, 147), (1470, 294)]  # mn/(m + n) is whole, 1/(1/m + 1/n) in doubles is more
+# mn/(m + n) is whole; in doubles 1/(1/m + 1/n) is more, or n/(1 + n/m) and one of m·(n/(m + n)) and m/(m + n)·n.
+_ROUNDED_UP = [(98, 98), (392, 56), (294, 147), (1470, 294), (630, 990), (990, 630)]
 _LARGE = [(8192, 28672), (53248, 16384), (12288, 49152), (128256, 4096), (200000, 65536)]
 
 
@@ -492,6 +499,7 @@ CHECKS = [
             ([-0.5, -1.3, -2.0], 3),
             ([0.3, 2.54, -1.1, 0.777, -0.013], 8),
             ([7.0, 3.4996, -1.2], 4),
+            ([1.0, -0.37, 0.2], 12),
         ],
         generate=_draw_grid,
         reference=_on_grid,
@@ -543,14 +551,14 @@ CHECKS = [
         signature="widest_formats(formats, parameters, readers, cache_bytes, bandwidth, goals)",
         public=[
             ([4.5, 16, 3, 8], 8e9, 1, 0.5e9, 2e12, [10e-3, 5e-3, 10e-3, 3e-3, 1e-3]),
-            ([4.5, 16, 3, 8], 6e9, 16, 0.25e9, 3.35e12, [6e-3, 3e-3, 2.23e-3, 2.14e-3, 2e-3, 1.2e-3]),
+            ([4.5, 16, 3, 8], 6e9, 16, 0.25e9, 3.35e12, [6e-3, 3e-3, 2.23e-3, 2.14e-3, 2e-3, 1.15e-3]),
             (
                 [2, 3, 6, 16],
                 2.0**33,
                 8,
                 2.0**29,
                 2.0**41,
-                [7 * 2.0**30 / 2.0**41, 6.9994 * 2.0**30 / 2.0**41, 5e-3, 1e-3],
+                [7 * 2.0**30 / 2.0**41, 6.9994 * 2.0**30 / 2.0**41, 5e-3, 1e-3, 1e-4],
             ),
             ([16, 2, 6], 30e9, 4, 2e9, 2e12, [40e-3, 18e-3, 9e-3, 7.6e-3]),
         ],
@@ -561,6 +569,7 @@ CHECKS = [
             "no cache": _widest_without_cache,
             "one cache": _widest_one_cache,
             "weights for each": _widest_weights_for_each,
+            "longer of two": _widest_longer_of_two,
             "bits as bytes": _widest_bits_as_bytes,
             "narrowest": _narrowest,
             "first": _first_that_meets,
@@ -582,6 +591,8 @@ CHECKS = [
             (98, 98),
             (99, 99),
             (250, 62251),
+            (630, 990),
+            (990, 630),
             (53248, 16384),
             (200000, 200000),
         ],
