@@ -109,7 +109,10 @@ def _draw_count(rng):
     """
     m, k, n = rng.randrange(3, 6), rng.randrange(3, 6), rng.randrange(4, 6)
     a, b = (
-        [[rng.choice([0, rng.choice([-3, -2, -1.5, -1, -0.5, 0.5, 1, 1.5, 2, 3])]) for _ in range(columns)] for _ in range(rows)]
+        [
+            [rng.choice([0, rng.choice([-3, -2, -1.5, -1, -0.5, 0.5, 1, 1.5, 2, 3])]) for _ in range(columns)]
+            for _ in range(rows)
+        ]
         for rows, columns in ((m, k), (k, n))
     )
     a[0] = [0] * k
