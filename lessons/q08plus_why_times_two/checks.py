@@ -74,6 +74,22 @@ def _count_cancelled(a, b):
     return counts | {"additions": counts["multiplications"] - sums}
 
 
+def _count_none_cancelled(a, b):
+    """An element that is 0 is taken for one without products."""
+    additions = 0
+    for row in a:
+        for column in zip(*b, strict=True):
+            terms = [x * y for x, y in zip(row, column, strict=True) if x != 0 and y != 0]
+            additions += len(terms) - 1 if sum(terms) else 0
+    return _count(a, b) | {"additions": additions}
+
+
+def _count_whole(a, b):
+    """The product is kept in whole numbers, as in an array of dtype=int."""
+    counts = _count(a, b)
+    return counts | {"product": [[int(element) for element in line] for line in counts["product"]]}
+
+
 def _count_running(a, b):
     """An addition is counted only where the sum so far is not zero."""
     additions = 0
@@ -87,11 +103,16 @@ def _count_running(a, b):
 
 
 def _draw_count(rng):
-    """Small whole numbers, about half of them zero; a row without numbers; a zero on the right meets a number on the
-    left; two products cancel, and two cancel before a third, so that every wrong count differs."""
+    """Small numbers, some of them halves, about half of them zero; a row without numbers; a zero on the right meets a
+    number on the left; two products cancel, and two cancel before a third, so that every wrong count differs; two rows
+    alike, or two columns.
+    """
     m, k, n = rng.randrange(3, 6), rng.randrange(3, 6), rng.randrange(4, 6)
     a, b = (
-        [[rng.choice([0, rng.choice([-3, -2, -1, 1, 2, 3])]) for _ in range(columns)] for _ in range(rows)]
+        [
+            [rng.choice([0, rng.choice([-3, -2, -1.5, -1, -0.5, 0.5, 1, 1.5, 2, 3])]) for _ in range(columns)]
+            for _ in range(rows)
+        ]
         for rows, columns in ((m, k), (k, n))
     )
     a[0] = [0] * k
@@ -102,6 +123,9 @@ def _draw_count(rng):
     b[-1][3] = rng.choice([1, 2])  # ... and one more
     if k > 3 and rng.random() < 0.3:  # two rows alike
         b[-2] = [*b[-1]]
+    if n > 4:  # two columns alike
+        for row in b:
+            row[4] = row[3]
     return a, b
 
 
@@ -366,7 +390,8 @@ CHECKS = [
             ([[1, 2], [3, 0]], [[2, 1], [-1, 0]]),
             ([[1, 1, 1]], [[1], [-1], [2]]),
             ([[-1, 2, 1], [0, 3, -2]], [[-2, 1, 0, 3], [1, 0, 2, 1], [2, 1, -1, 0]]),
-            ([[1, 0, 2], [1, 0, 2], [0, 3, 1], [2, 2, 2], [1, 1, 0]], [[1, 2], [1, 2], [3, 0]]),
+            ([[1, 0, 2], [1, 0, 2], [0, 3, 1], [2, 2, 2], [1, 1, 0]], [[1, 2, 1], [1, 2, 1], [3, 0, 3]]),
+            ([[0.5, -1.5, 0], [1.5, 0.5, 2]], [[0.5, 1], [0.5, 1.5], [0, -0.5]]),
         ],
         generate=_draw_count,
         reference=_count_reference,
@@ -376,6 +401,8 @@ CHECKS = [
             "from zero": lambda a, b: _count(a, b, from_zero=True),
             "minus one": lambda a, b: _count(a, b, empty=-1),
             "cancelled": _count_cancelled,
+            "cancelled to none": _count_none_cancelled,
+            "whole numbers": _count_whole,
             "cancelled on the way": _count_running,
             "dense in MACs": lambda a, b: _count(a, b) | {"dense": len(a) * len(b) * len(b[0])},
         },
