@@ -188,6 +188,20 @@ def _ways_to_n(peak, bandwidth, size):
     )
 
 
+def _ways_by_units(peak, bandwidth, size):
+    """The same in other units, or over an inverse first; asked of doubles only."""
+    return (
+        3 * size * (peak * 1e-12) / (2 * (bandwidth * 1e-12)),
+        3 * size * (peak * 1e-9) / (2 * (bandwidth * 1e-9)),
+        3 * size * (peak / 1e9) / (2 * (bandwidth / 1e9)),
+        (peak / 1e12) / (bandwidth / 1e9) * 1000 * (3 * size / 2),
+        (peak * 1e-12) / (bandwidth * 1e-12) * (3 * size / 2),
+        1 / (bandwidth / peak) * (3 * size / 2),
+        peak * (1 / bandwidth) * (3 * size / 2),
+        3 * size * peak * (1 / (2 * bandwidth)),
+    )
+
+
 def _comparisons(n, peak, bandwidth, size):
     """Whether an n × n product is compute-bound, as who searches for n may ask; floats round differently in each."""
     flops, moved = 2 * n**3, 3 * n * n * size
@@ -200,12 +214,17 @@ def _comparisons(n, peak, bandwidth, size):
         flops * bandwidth / moved >= peak,
         flops >= peak / bandwidth * moved,
         flops * (1 / peak) >= moved * (1 / bandwidth),
+        flops / 1e12 / (peak / 1e12) >= moved / 1e12 / (bandwidth / 1e12),
+        flops / 1e12 / (peak / 1e12) >= moved / 1e9 / (bandwidth / 1e9),
+        flops / (peak / 1e12) / 1e12 >= moved / (bandwidth / 1e12) / 1e12,
+        flops / moved >= (peak / 1e12) / (bandwidth / 1e12),
+        flops / moved * (bandwidth / 1e12) >= peak / 1e12,
     )
 
 
 def _draw_smallest(rng, group):
     """A device and a format: n a little above a whole number (`round` fails), or whole in whatever order one computes,
-    in fp32 too, and however one asks in a search. There the ridge point is mostly not whole: who rounds that must fail.
+    in fp32 too, and however one asks in a search. There the ridge point is often not whole: who rounds that must fail.
     Most of the former are so little above it that two decimals of the ridge point are too few, and small, so that fp32
     is enough.
     """
@@ -224,6 +243,7 @@ def _draw_smallest(rng, group):
         peak, size = rng.randrange(200, 4800) / 4 * bandwidth, rng.choice([2, 4, 8])
         exact = _exact_n(peak, bandwidth, size)
         ways = (way for real in (float, float32) for way in _ways_to_n(real(peak), real(bandwidth), size))
+        ways = (*ways, *_ways_by_units(peak, bandwidth, size))
         whole = all(float(way) == exact == ceil(exact) for way in ways)
         if whole and all(_comparisons(int(exact), peak, bandwidth, size)):
             return peak, bandwidth, size
@@ -525,7 +545,7 @@ CHECKS = [
         id="q04.tile-intensity",
         points=2,
         signature="tile_intensity(tile_m, tile_n, bytes_per_element)",
-        public=[(128, 128, 2), (128, 256, 2), (64, 64, 4)],
+        public=[(128, 128, 2), (128, 256, 2), (64, 64, 4), (64, 48, 8)],  # the last one: four decimals are too few
         generate=_draw_tile,
         reference=_tile,
         wrong={
@@ -554,12 +574,14 @@ CHECKS = [
                 (483e12, 7.918e12, 2),
                 (4e15, 700e9, 2),
                 (212e12, 21.931e12, 2),
+                (1979e12, 3.35e12, 1),  # of one byte, on which 3 · bytes // 2 is too little
             ],
-            _WHOLE: [  # one that one decimal misses, and one larger than all hidden ones
+            _WHOLE: [  # one that one decimal misses, one larger than all hidden ones, one of one byte
                 (1.1e15, 1e12, 2),
                 (9.5e12, 1e12, 4),
                 (806e12, 8e12, 8),
                 (3.004e15, 2e12, 8),
+                (1.8e15, 3e12, 1),
             ],
         },
         generate=_draw_smallest,
@@ -670,6 +692,7 @@ CHECKS = [
         ],
         generate=_draw_waves,
         reference=_waves,
+        same=Close(abs=1e-6),  # a share rounded to six decimals is right
         wrong={
             "as given": _waves_as_given,
             "a wave too many": _waves_one_too_many,
