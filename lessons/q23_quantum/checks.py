@@ -80,6 +80,7 @@ GATES = [
     ([[1, 0.5], [0.25, -2]], [0.5, -1, 0.25, 2, 1, -3, 0.75, 4], 1),
     ([[-1, 2], [0.5, 0.75]], [0.5, -1, 0.25, 2, 1, -3, 0.75, 4], 2),
     ([[0.5, -0.25], [2, 1]], [3, -4], 0),
+    ([[0.25, 1.5], [-0.75, 2]], [1, 3, -2, 0.5, 4, -1, 0.25, 2, -3, 5, 1.5, -0.5, 2, 0.75, -4, 3], 3),
 ]
 GATE_SLIPS = {
     "the other end": _apply_other_end,
@@ -282,11 +283,13 @@ def _slowest_not_rounded(qubits, test, cores):
 
 
 def _draw_slowest(rng):
-    """Few items, so that rounding the calls shows; two cores at least, for most slips forget them."""
+    """Few items, so that rounding the calls shows; two cores at least, for most slips forget them, and a whole test for
+    each at least.
+    """
     while True:
         qubits, cores = rng.randrange(5, 17), rng.choice([2, 3, 4, 8, 16, 100])
         exact = pi / 4 * sqrt(2**qubits)
-        if exact / floor(exact) > 1.002 and abs(exact - round(exact)) > 0.01:
+        if exact / floor(exact) > 1.002 and abs(exact - round(exact)) > 0.01 and cores <= 2 ** (qubits - 1):
             return qubits, rng.randrange(5, 400) / 10, cores
 
 
@@ -348,7 +351,22 @@ CHECKS = [
         id="q23.grover-calls",
         points=2,
         signature="grover_calls(qubits, marked)",
-        public=[(8, 1), (10, 16), (6, 3), (12, 7), (20, 5), (4, 1), (5, 8), (9, 7), (22, 1), (2, 4), (7, 19), (9, 35)],
+        public=[
+            (8, 1),
+            (10, 16),
+            (6, 3),
+            (12, 7),
+            (20, 5),
+            (4, 1),
+            (5, 8),
+            (9, 7),
+            (22, 1),
+            (2, 4),
+            (7, 19),
+            (9, 35),
+            (4, 8),
+            (40, 1),
+        ],
         generate=_draw_grover,
         reference=_calls,
         same=EXACT,
@@ -373,6 +391,7 @@ CHECKS = [
             ([500, 40], [500, 10], [1000, 160]),
             ([], [], []),
             ([7, 150], [9, 1], [40, 160]),
+            ([49, 24, 9, 700, 33], [30, 30, 9, 100, 12], [160, 100, 40, 1000, 400]),
         ],
         generate=_draw_gradient,
         reference=_gradient,
@@ -406,7 +425,17 @@ CHECKS = [
         id="q23.slowest-call",
         points=2,
         signature="slowest_call(qubits, test, cores)",
-        public=[(8, 1, 1), (8, 2.5, 1), (9, 1, 4), (5, 3, 2), (12, 40, 100), (16, 0.5, 3), (6, 20, 1), (6, 0.6, 16)],
+        public=[
+            (8, 1, 1),
+            (8, 2.5, 1),
+            (9, 1, 4),
+            (5, 3, 2),
+            (12, 40, 100),
+            (16, 0.5, 3),
+            (6, 20, 1),
+            (6, 0.6, 16),
+            (8, 0.7, 100),
+        ],
         generate=_draw_slowest,
         reference=_slowest,
         same=Close(rel=1e-4),
