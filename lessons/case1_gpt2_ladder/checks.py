@@ -86,6 +86,12 @@ def _shares_no_batch(step_ms, batch, forward_gflop, peak_tflops):
     return _shares(step_ms, [1] * len(batch), forward_gflop, peak_tflops)
 
 
+def _shares_by_place(step_ms, batch, forward_gflop, peak_tflops):
+    """A rung is looked up by its ms: of two that take equally long the first is taken twice."""
+    first = [step_ms.index(ms) for ms in step_ms]
+    return _shares(step_ms, [batch[n] for n in first], forward_gflop, [peak_tflops[n] for n in first])
+
+
 def _neighbours_differ(rng, values, count):
     found = []
     while len(found) < count:
@@ -94,10 +100,14 @@ def _neighbours_differ(rng, values, count):
 
 
 def _draw_shares(rng):
-    """Two to five rungs, mostly four or more; neighbours differ in batch and in peak, and one is impossible."""
+    """Two to five rungs, mostly four or more; neighbours differ in batch and in peak, the third takes as long as
+    the first, and one is impossible.
+    """
     while True:
         rungs = rng.choice([2, 4, 4, 5])
         step_ms = [rng.randrange(50, 900) for _ in range(rungs)]
+        if rungs > 2:
+            step_ms[2] = step_ms[0]
         batch = _neighbours_differ(rng, [4, 8, 16, 32], rungs)
         peaks = _neighbours_differ(rng, [19.5, 156.0, 312.0, 989.0], rungs)
         inputs = step_ms, batch, rng.randrange(20, 900), peaks
@@ -339,6 +349,7 @@ CHECKS = [
             ([93], [16], 291.6, [312]),
             ([250, 325, 90], [16, 32, 8], 40, [312, 19.5, 156]),
             ([800, 50], [4, 32], 500, [989, 19.5]),
+            ([300, 120, 300], [8, 16, 32], 250, [19.5, 156, 312]),
         ],
         generate=_draw_shares,
         reference=_shares,
@@ -350,6 +361,7 @@ CHECKS = [
             "first peak": _shares_first_peak,
             "never above 1": _shares_clipped,
             "one sample": _shares_no_batch,
+            "first of equals": _shares_by_place,
         },
     ),
     Check(
@@ -364,6 +376,7 @@ CHECKS = [
             ),
             ({"a": 40, "b": 60, "c": 10}, [["b", 0.8], ["a", 4], ["b", 2], ["c", 1.25]]),
             ({"a": 64, "b": 30, "c": 20}, [["a", 2], ["b", 0.8], ["a", 2], ["a", 4]]),
+            ({"a": 70, "b": 50}, [["b", 1.25]]),
         ],
         generate=_draw_ladder,
         reference=_ladder,
@@ -406,7 +419,7 @@ CHECKS = [
         id="case1.needed-share",
         points=2,
         signature="needed_share(total, local)",
-        public=[(1.25, 3), (1.1, 2), (4, 4), (2, 1.5), (1, 4), (1.5, 10), (6, 5), (2, 2), (8, 8)],
+        public=[(1.25, 3), (1.1, 2), (4, 4), (2, 1.5), (1, 4), (1.5, 10), (5.01, 5), (2, 2), (8, 8)],
         generate=_draw_needed,
         reference=_needed,
         same=Close(rel=4e-6, abs=1e-7),
