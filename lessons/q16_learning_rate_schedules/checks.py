@@ -65,13 +65,20 @@ def _rate_clipped(kind, step, total, peak, warmup, final):
     return max(final, _rate_at(kind, step, total, peak, warmup, 0))
 
 
+def _rate_floor_in_rise(kind, step, total, peak, warmup, final):
+    """`final` as the smallest rate of all, of the rise too."""
+    return max(final, _rate_at(kind, step, total, peak, warmup, final))
+
+
 def _draw_rate(rng):
-    """The rise or the end of the decay; a few draws where they meet, or without both."""
+    """The rise, below a `final` that is larger, or the end of the decay; a few draws where they meet, or without both."""
     total, peak = rng.randrange(100, 1000), rng.randrange(2, 90) / 1000
     kind, warmup, final = rng.choice(KINDS), rng.randrange(10, total // 5), peak / rng.randrange(5, 20)
     part = rng.random()
     if part < 0.46:
         step = rng.randrange(0, warmup)
+        if step + 1 < warmup:
+            final = peak * (1 - (1 - (step + 1) / warmup) * rng.uniform(0.1, 0.8))
     elif part < 0.93:
         step = warmup + int((total - warmup) * rng.uniform(0.85, 0.98))
     elif part < 0.97:
@@ -158,9 +165,24 @@ def _rates_faulty(total, warmup, accumulate, stopped, *, micro=True, first=True,
     return used
 
 
+def _rates_no_second_rise(total, warmup, accumulate, stopped):
+    """After the restart the schedule goes on behind the warm-up, also where the warm-up was not over."""
+    skipped = max(0, warmup - stopped) if stopped else 0
+    ticks = [step + (skipped if step >= stopped else 0) for step in range(total)]
+    return [_planned(min(tick, total), total, warmup) for tick in ticks]
+
+
+def _rates_rise_again(total, warmup, accumulate, stopped):
+    """A run that was killed in its warm-up begins it again; one that was killed later goes on."""
+    lost = stopped if stopped < warmup else 0
+    return [_planned(step - (lost if step >= stopped else 0), total, warmup) for step in range(total)]
+
+
 def _draw_used(rng):
+    """Killed in the warm-up in half of the draws."""
     total, warmup = rng.randrange(12, 30), rng.randrange(2, 6)
-    return total, warmup, rng.randrange(2, 5), rng.randrange(warmup + 2, total - 2)
+    stopped = rng.randrange(1, warmup) if rng.random() < 0.5 else rng.randrange(warmup + 2, total - 2)
+    return total, warmup, rng.randrange(2, 5), stopped
 
 
 # ---- q16.smallest-batch ----------------------------------------------------------------------------
@@ -329,7 +351,7 @@ CHECKS = [
         public=[
             ("cosine", 50, 100, 1.0, 0, 0.0),
             ("linear", 10, 110, 1.0, 10, 0.0),
-            ("linear", 0, 100, 0.5, 20, 0.0),
+            ("linear", 0, 100, 0.5, 20, 0.1),
             ("linear", 19, 100, 0.5, 20, 0.1),
             ("wsd", 4, 100, 0.5, 20, 0.1),
             ("cosine", 99, 100, 0.02, 10, 0.002),
@@ -342,6 +364,7 @@ CHECKS = [
             ("linear", 4, 5, 0.02, 4, 0.004),
             ("wsd", 0, 50, 0.02, 0, 0.001),
             ("cosine", 0, 60, 0.02, 1, 0.001),
+            ("linear", 21, 41, 0.02, 1, 0.004),
         ],
         generate=_draw_rate,
         reference=_rate_at,
@@ -354,6 +377,7 @@ CHECKS = [
             "no final": _rate_no_final,
             "final added": _rate_added_final,
             "floor": _rate_clipped,
+            "floor in the rise": _rate_floor_in_rise,
         },
     ),
     Check(
@@ -368,7 +392,7 @@ CHECKS = [
             ([-3.0], 0.0003, 0.9, 0.999),
             ([0.0, 0.0, 4.0], 0.001, 0.9, 0.999),
             ([2.0, -1.7], 0.0003, 0.9, 0.95),
-            ([0.3, 0.2, 2.0, 3.0], 0.01, 0.5, 0.99),  # moves by more than the rate
+            ([0.3, 0.2, 2.0, 3.0, 0.7, -1.1, 0.4], 0.01, 0.5, 0.99),  # moves by more than the rate
         ],
         generate=_draw_adam,
         reference=_adam_moves,
@@ -393,7 +417,15 @@ CHECKS = [
         id="q16.rates-used",
         points=3,
         signature="rates_used(total, warmup, accumulate, stopped)",
-        public=[(12, 3, 1, 0), (12, 3, 4, 0), (12, 3, 1, 7), (20, 5, 2, 12), (15, 2, 3, 13), (10, 1, 2, 5)],
+        public=[
+            (12, 3, 1, 0),
+            (12, 3, 4, 0),
+            (12, 3, 1, 7),
+            (20, 5, 2, 12),
+            (15, 2, 3, 13),
+            (10, 1, 2, 5),
+            (20, 8, 2, 3),
+        ],
         generate=_draw_used,
         reference=_rates_used,
         same=Close(rel=1e-5, abs=1e-9),
@@ -405,6 +437,8 @@ CHECKS = [
             "only the restart": lambda *given: _rates_faulty(*given, restart=False),
             "only micro-batches": lambda *given: _rates_faulty(*given, micro=False),
             "only the first rate": lambda *given: _rates_faulty(*given, first=False),
+            "no second rise": _rates_no_second_rise,
+            "rise again": _rates_rise_again,
         },
     ),
     Check(

@@ -83,6 +83,19 @@ def test_the_warm_up_is_worth_more_than_its_lower_peak():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_radam_ends_where_a_small_rate_does(seed):
+    """Its rectification, of Liu et al. 2020, grows with the step and is below a third at the last."""
+    beta2, limit, last = 0.999, 2 / (1 - 0.999) - 1, networks.GPT_STEPS
+    rho = limit - 2 * last * beta2**last / (1 - beta2**last)
+    factor = ((rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho)) ** 0.5
+    assert factor == pytest.approx(0.307, abs=0.001)
+    bench = Bench.on_device(torch, "cpu")
+    radam, small = networks.gpt_loss(bench, 0.01, "radam", seed), networks.gpt_loss(bench, 0.0016, "none", seed)
+    assert radam == pytest.approx(small, abs=0.08)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["step", "cosine", "linear"])
 def test_no_peak_beyond_the_recorded_ones_is_better(kind):
     recorded, larger = (networks.characters_loss(torch, rates(kind, networks.ROUNDS, peak), 0) for peak in (0.03, 0.05))
