@@ -28,7 +28,7 @@ FEWEST, MOST = 4, 6
 OFTEN = 3
 """Drawn inputs of a kind that must notice a slip, for which it is worth while to have a public one of that kind."""
 
-SECONDS = 2.0
+SECONDS = 0.5
 """Processor time that a mutant has for one input: one that loops for ever is noticed."""
 
 

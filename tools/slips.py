@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, permutations
 from math import ceil, floor
 
 from course_lib.teaching.checks.check import Check
@@ -118,6 +118,10 @@ def of_arguments(check: Check, draws: Sequence[dict] = ()) -> Iterator[Mutant]:
                 f"{other} taken for {one}": {one: first},
             }.items():
                 yield Mutant(how, _given(reference, names, change), reachable=True)
+    for one, other in permutations(names, 2):
+        if any(_side_by_side(given, one, other) for given in inputs):
+            change = {other: lambda given, one=one, other=other: _by_place(given, one, other)}
+            yield Mutant(f"{other} at the place of the first such of {one}", _given(reference, names, change))
     for name in names:
         values = [given[name] for given in inputs if name in given]
         for how, change in _changes(values).items():
@@ -129,6 +133,19 @@ def of_arguments(check: Check, draws: Sequence[dict] = ()) -> Iterator[Mutant]:
             yield Mutant(f"{name}: {how}", run, mixed=False)
     for what, refused in _special(inputs, names):
         yield Mutant(f"{what} refused", _unless(reference, names, refused), mixed=False)
+
+
+def _side_by_side(given: dict, one: str, other: str) -> bool:
+    """Whether two arguments are lists of equal length."""
+    lists = [given.get(name) for name in (one, other)]
+    return all(isinstance(each, list) for each in lists) and len(lists[0]) == len(lists[1])
+
+
+def _by_place(given: dict, one: str, other: str):
+    """`other`, each part looked up by `list.index` of its neighbour in `one`."""
+    if not _side_by_side(given, one, other):
+        return given[other]
+    return [given[other][given[one].index(each)] for each in given[one]]
 
 
 def kinds(check: Check, cases: Sequence[dict], answers: Sequence) -> list[set[int]]:

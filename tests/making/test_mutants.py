@@ -35,6 +35,10 @@ def weighed(values):
     return sum(at * value for at, value in enumerate(values, 1))
 
 
+def bill(hours, prices):
+    return sum(hour * price for hour, price in zip(hours, prices, strict=True))
+
+
 def cheapest(prices):
     return min(prices, key=prices.get)
 
@@ -156,6 +160,12 @@ ARGUMENTS = {
     "the first four": ("whole(values)", ([1, 2, 3, 4],), ([1, 2, 3, 4, 5],), "values: the first four only"),
     "the first five": ("whole(values)", ([1, 2, 3, 4, 5],), ([1] * 6,), "values: the first five only"),
     "the largest": ("whole(values)", ([0, 3],), ([1, 3],), "values: the largest only"),
+    "a neighbour looked up": (
+        "bill(hours, prices)",
+        ([1, 2], [3, 4]),
+        ([1, 1], [3, 4]),
+        "prices at the place of the first such of hours",
+    ),
     "sorted": ("weighed(values)", ([1, 2],), ([2, 1],), "values: sorted"),
     "sorted down": ("weighed(values)", ([2, 1],), ([1, 2],), "values: sorted, the largest first"),
     "twice": ("greatest(values)", ([2, 7],), None, "values: each value twice"),

@@ -9,7 +9,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -89,11 +89,14 @@ class Task:
         path, checks_path = root / "exercises" / unit / f"{unit}.ipynb", root / "lessons" / unit / "checks.py"
         if not path.is_file():
             raise ValueError(f"there are no exercises of unit {unit!r} in {root / 'exercises'}")
-        checks = {check.id: check for check in read_checks(checks_path)} if checks_path.exists() else {}
+        shown = path.with_name("checks.json")
+        drawn = _drawn(shown) if shown.exists() else {}
+        found = read_checks(checks_path) if checks_path.exists() else ()
+        checks = {check.id: replace(check, drawn=drawn.get(check.id, ())) for check in found}
         notebook = json.loads(path.read_bytes())
         answers, items = _cells(notebook, checks, path)
         digest = hashlib.sha256()
-        for part in (path, checks_path, checks_path.with_suffix(".toml")):
+        for part in (path, shown, checks_path, checks_path.with_suffix(".toml")):
             read = part.read_bytes() if part.exists() else b""
             digest.update(len(read).to_bytes(8, "big") + read)
         return cls(unit, notebook, answers, items, digest.hexdigest())
@@ -112,6 +115,14 @@ class Task:
         for answer in self.answers:
             notebook["cells"][answer.index]["source"] = texts.get(answer.grade_id, answer.stub)
         return notebook
+
+
+def _drawn(shown: Path) -> dict[str, list[tuple[str, dict]]]:
+    """Check id -> (group, input) of what the built `check()` asks beside the inputs that stand in checks.py."""
+    cases = {id: data["cases"] for id, data in json.loads(shown.read_bytes()).items()}
+    return {
+        id: [(case.get("group", ""), case["input"]) for case in own if case.get("drawn")] for id, own in cases.items()
+    }
 
 
 def source_of(cell: Mapping) -> str:

@@ -1,7 +1,7 @@
 """What an answer is worth: the calls that are made of it, and the points that its replies earn.
 
 The trusted side only: the reference, the seed and the hidden inputs are here. Values are compared with the functions
-that `check()` uses, so an answer that passes `check()` is right on the public inputs here too.
+that `check()` uses, on the inputs that it asks, and on hidden ones: no answer that fails `check()` earns all points.
 """
 
 import random
@@ -44,14 +44,15 @@ class Scored:
 
 
 def calls_for(check: Check, seed: int, draws: int) -> tuple[Call, ...]:
-    """The calls that grade one answer: the public inputs, the first of them again, which finds out a function that
-    keeps something between calls, and `draws` hidden ones for each group. A quantity is only looked at once.
+    """The calls that grade one answer: all inputs that `check()` asks, the first of them again, which finds out a
+    function that keeps something between calls, and `draws` hidden ones for each group. A quantity is only looked at
+    once.
 
     The same check, seed and number give the same calls.
     """
     if draws < 0:
         raise ValueError(f"draws must be at least 0, not {draws!r}")
-    public = [Call(check.name, case, group, public=True) for group, case in check.inputs()]
+    public = [Call(check.name, case, group, public=True) for group, case in check.asked()]
     if check.unit is not None:
         return tuple(public)
     rng = random.Random(seed)
@@ -105,7 +106,7 @@ def _is_stub(reply: Reply) -> bool:
 
 def _diagnosis(check: Check, calls, replies, got) -> tuple[str, str] | None:
     """The known wrong answer that the outputs equal on every public input (the nearest, if several)."""
-    public = range(len(check.inputs()))
+    public = range(len(check.asked()))
     if any(replies[at].outcome != "value" for at in public):
         return None
     far = dict.fromkeys(check.wrong, 0.0)
@@ -129,7 +130,7 @@ def _failing(check: Check, call: Call, reply: Reply, got: list, wanted: list, at
             if known
             else said("raised_elsewhere", quantity, error=reply.error, **values)
         )
-    elif at == len(check.inputs()):  # the first input again
+    elif at == len(check.asked()):  # the first input again
         text = said("differs", quantity, again=short(got[at]), **(values | {"got": short(got[0])}))
     elif fault := form_fault(got[at], wanted[at]):
         name = none_fault(wanted) if got[at] is None else "form_pure" if check.unit == "" else "form"

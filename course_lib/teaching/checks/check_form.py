@@ -56,6 +56,7 @@ class Check:
     how_far    False where the text asks for a bet: a wrong number then hears no factor, which would tell the right one.
     insight    from checks.toml: one sentence that a right answer earns, what to take away from the exercise.
     messages   from checks.toml: name of each known wrong answer -> the sentence that sets it right.
+    drawn      from checks.json: (group, encoded input) of what `check()` asks beside `public`, drawn by the build.
 
     `faults` says what the functions must fulfil together.
     """
@@ -74,6 +75,7 @@ class Check:
     how_far: bool = True
     insight: str = ""
     messages: Mapping[str, str] = field(default_factory=dict)
+    drawn: Sequence[tuple[str, dict]] = ()
 
     def __post_init__(self):
         if not re.fullmatch(r"[a-z0-9]+\.[a-z0-9]+(-[a-z0-9]+)*", self.id):
@@ -131,6 +133,10 @@ class Check:
         """(group, encoded input) of every public input; the group is "" where there are none."""
         by_group = {group: self.public[group] for group in self.groups} or {"": self.public or ((),)}
         return [(group, _encode_arguments(case, self.id)) for group, cases in by_group.items() for case in cases]
+
+    def asked(self) -> list[tuple[str, dict]]:
+        """(group, encoded input) of everything that `check()` asks."""
+        return [*self.inputs(), *self.drawn]
 
     def draw(self, rng: random.Random, group: str = "") -> dict:
         """One more encoded input of a group. A quantity has but one, which is empty."""

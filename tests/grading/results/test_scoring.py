@@ -16,7 +16,19 @@ from tests.grading.sandbox.conftest import AREA, RIDGE, ROOT
 from tools.source import load_checks, units
 
 FOLDERS = [folder for folder in units(ROOT) if (folder / "checks.py").exists()]
-CHECKS = [each for folder in FOLDERS for each in load_checks(folder, ROOT)]
+
+
+def checks_of(folder) -> list[Check]:
+    """The checks of a unit, with what the build drew for `check()`."""
+    shown = json.loads((ROOT / "exercises" / folder.name / "checks.json").read_text())
+    drawn = {
+        id: [(case.get("group", ""), case["input"]) for case in data["cases"] if "drawn" in case]
+        for id, data in shown.items()
+    }
+    return [dataclasses.replace(each, drawn=drawn.get(each.id, ())) for each in load_checks(folder, ROOT)]
+
+
+CHECKS = [each for folder in FOLDERS for each in checks_of(folder)]
 GROUPED = Check(
     id="q99.cost",
     points=3,
@@ -78,6 +90,18 @@ def test_each_group_is_drawn():
 
 def test_a_quantity_is_looked_at_once():
     assert [call.arguments for call in calls_for(SPEED, 5, 8)] == [{"args": []}]
+
+
+def test_what_the_build_drew_for_check_is_graded():
+    """Right on all that stands in checks.py and on all that is hidden, and `check()` says that it is wrong."""
+    a_check = dataclasses.replace(RIDGE, drawn=[("", {"args": [7, 2]})])
+    calls = calls_for(a_check, 5, 3)
+    assert [call.public for call in calls] == [True, True, True, True, False, False, False]
+    assert (calls[2].arguments, calls[3]) == ({"args": [7, 2]}, calls[0])
+    found = scored(a_check, lambda peak, bandwidth: 3 if (peak, bandwidth) == (7, 2) else peak / bandwidth)
+    assert (found.points, found.outcome) == (0, "wrong")
+    assert "ridge(peak=7, bandwidth=2)" in found.failing
+    assert scored(RIDGE, lambda peak, bandwidth: 3 if (peak, bandwidth) == (7, 2) else peak / bandwidth).points == 3
 
 
 def test_draws_below_zero():
@@ -197,7 +221,7 @@ def data_of_checks(tmp_path_factory):
         lesson.mkdir(parents=True)
         (lesson / "lesson.md").touch()
         data.mkdir(parents=True)
-        cases = {each.id: public_cases(each) for each in load_checks(folder, ROOT)}
+        cases = {each.id: public_cases(each, each.drawn) for each in checks_of(folder)}
         (data / "checks.json").write_text(json.dumps(cases))
     return home
 
