@@ -142,6 +142,7 @@ class _Inputs:
     def __init__(self, check: Check, cases: Sequence[dict]):
         self.same, self.cases = check.same, list(cases)
         self.right = [expected(check, case) for case in self.cases]
+        self.written = [repr(right) for right in self.right]
         self.order = list(range(len(self.cases)))
 
     def notice(self, run: Callable) -> bool:
@@ -171,7 +172,9 @@ class _Inputs:
         args, kwargs = decode_arguments(self.cases[at])
         with _limited(SECONDS), warnings.catch_warnings(action="ignore"):
             try:
-                return self.same.distance(plain(run(*args, **kwargs)), self.right[at]) <= 1
+                got = plain(run(*args, **kwargs))
+                # most mutants answer most inputs exactly as the reference does, which is seen sooner so
+                return repr(got) == self.written[at] or self.same.distance(got, self.right[at]) <= 1
             except Exception:
                 return False
 
