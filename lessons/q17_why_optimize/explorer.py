@@ -64,4 +64,6 @@ def view(spend, share, speedup, weeks, success, months) -> View:
 def _time(months: float) -> str:
     if months < 1:
         return say("time", "days", days=months * 365.25 / 12)
+    if f"{months:.3g}" == "1":
+        return say("time", "month")
     return say("time", "months" if months < 24 else "years", months=months, years=months / 12)

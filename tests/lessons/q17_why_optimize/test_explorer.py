@@ -67,3 +67,7 @@ def test_a_share_of_more_than_all_is_refused():
 
 def test_a_step_of_the_slider_is_little_work():
     assert calls_of(lambda: explorer.view(**START | {"spend": 50_000})) < STEP
+
+
+def test_one_month_is_one():
+    assert "over 1 month a return" in explorer.view(**START | {"months": 1}).figure.title
