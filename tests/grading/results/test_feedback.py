@@ -29,9 +29,9 @@ ANSWERS = {
     "off": {"q98-twice": "def twice(x):\n    return 2 * x + 1"},
     "text": {"q98-twice": "def twice(x):\n    return 'six'"},
     "error": {"q98-twice": "def twice(x):\n    raise KeyError('lost')"},
-    "memorised": {"q98-twice": "def twice(x):\n    return {3: 6, 5.5: 11}.get(x, 0)"},
+    "memorised": {"q98-twice": "def twice(x):\n    return 2 * x if [x] in SEEN else 0"},
     "no-cards": {"q98-share": "def share(n, m):\n    return n"},
-    "some-cards": {"q98-share": "def share(n, m):\n    return n / m if (n, m) in ((5, 1), (6, 4)) or m == 1 else 0"},
+    "some-cards": {"q98-share": "def share(n, m):\n    return n / m if [n, m] in SEEN or m == 1 else 0"},
     "gigabytes": {"q98-bandwidth": "bandwidth = 3350"},
     "blank": {id: None for id in RIGHT},
 }
@@ -52,8 +52,14 @@ SAYS = {
 
 
 @pytest.fixture(scope="module")
-def answers():
-    return {who: {id: text for id, text in (RIGHT | own).items() if text} for who, own in ANSWERS.items()}
+def answers(root):
+    """What each hands in; SEEN are all inputs that `check()` asks."""
+    built = json.loads((root / "exercises" / UNIT / "checks.json").read_text())
+    seen = repr([case["input"]["args"] for data in built.values() for case in data["cases"]])
+    return {
+        who: {id: text.replace("SEEN", seen) for id, text in (RIGHT | own).items() if text}
+        for who, own in ANSWERS.items()
+    }
 
 
 def test_what_students_and_the_teacher_read(handed_in, grade, answers):
