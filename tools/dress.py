@@ -1,4 +1,5 @@
-"""A right answer in another dress: the reference, computed in single precision, or in numpy's whole numbers.
+"""A right answer in another dress: the reference, computed in single precision, in numpy's whole numbers, or in another
+order.
 
 Learners answer with torch as well, which computes in float32, and with numpy, whose whole numbers end at 2**63. Such an
 answer is as right as the reference, so a check must hold it, on its public inputs and on any drawn one.
@@ -8,12 +9,14 @@ answer is as right as the reference, so a check must hold it, on its public inpu
 import operator
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import numpy as np
 
 from course_lib.teaching.checks.check import Check
 from course_lib.teaching.checks.check_form import call_text, decode_arguments, expected
 from course_lib.teaching.checks.check_values import plain
+from tools import edits
 
 DRAWS = 60
 
@@ -54,13 +57,37 @@ def faults(check: Check, draws: int = DRAWS) -> list[str]:
     """The inputs, in sentences, on which a right answer in float32, or in whole numbers of numpy, is refused."""
     if check.unit is not None:
         return []
-    drawn = [check.draw(random.Random(seed), group) for group in check.group_points() for seed in range(draws)]
-    cases = [*(case for _, case in check.inputs()), *drawn]
+    cases = _cases(check, draws)
     return [
         f"check {check.id!r}: the right answer in {how} is refused on {call_text(check.signature, refused)}"
         for how, dressed in {"float32": _single_number, "whole numbers of numpy": _whole_number}.items()
         if (refused := next((case for case in cases if not _holds(check, case, dressed)), None)) is not None
     ]
+
+
+def refused_orders(check: Check, draws: int = DRAWS) -> dict[str, str]:
+    """Name of a piece of arithmetic in another order -> the call, in words, on which the answer that has it so is
+    refused.
+    """
+    if check.unit is not None:
+        return {}
+    cases, found = [(case, expected(check, case)) for case in _cases(check, draws)], {}
+    for other in edits.reordered(check.reference):
+        with suppress(TypeError):  # not of numbers
+            refused = (case for case, right in cases if check.same.distance(_said(other.run, case), right) > 1)
+            if (case := next(refused, None)) is not None:
+                found[other.name] = call_text(check.signature, case)
+    return found
+
+
+def _said(run: Callable, case: Mapping):
+    args, kwargs = decode_arguments(case)
+    return plain(run(*args, **kwargs))
+
+
+def _cases(check: Check, draws: int) -> list[dict]:
+    drawn = [check.draw(random.Random(seed), group) for group in check.group_points() for seed in range(draws)]
+    return [*(case for _, case in check.inputs()), *drawn]
 
 
 def _holds(check: Check, case: Mapping, dressed: Callable) -> bool:

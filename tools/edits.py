@@ -51,6 +51,15 @@ def source_of(reference: Callable) -> dict[str, ast.FunctionDef]:
 
 def of_code(reference: Callable) -> Iterator[Mutant]:
     """One mutant for each edit of the reference or of a function of its module that it calls."""
+    yield from _edited(reference, _edits)
+
+
+def reordered(reference: Callable) -> Iterator[Mutant]:
+    """The reference with one piece of its arithmetic in another order: as right as it is, but for the last digits."""
+    yield from _edited(reference, _orders)
+
+
+def _edited(reference: Callable, edits_of: Callable[[ast.AST, "_Place"], Iterator[Edit]]) -> Iterator[Mutant]:
     functions = source_of(reference)
     if not functions:
         return
@@ -61,7 +70,7 @@ def of_code(reference: Callable) -> Iterator[Mutant]:
         function, seen = functions[name], set()
         place = _place(function, numbers)
         for at, node in enumerate(ast.walk(function)):
-            for edit in _edits(node, place):
+            for edit in edits_of(node, place):
                 if edit.text in seen:
                     continue
                 seen.add(edit.text)
@@ -184,6 +193,18 @@ _EQUAL = {
     ast.Lt: (ast.NotEq,),
     ast.Gt: (ast.NotEq,),
 }
+_SAME = {
+    (ast.Mult, ast.Div): ("{a} / {c} * {b}", "{a} * ({b} / {c})"),
+    (ast.Div, ast.Div): ("{a} / ({b} * {c})",),
+    (ast.Div, ast.Mult): ("{a} * {c} / {b}",),
+    (ast.Mult, ast.Mult): ("{a} * ({b} * {c})",),
+    (ast.Add, ast.Div): ("{a} / {c} + {b} / {c}",),
+    (ast.Sub, ast.Div): ("{a} / {c} - {b} / {c}",),
+    (ast.Add, ast.Add): ("{a} + ({b} + {c})",),
+    (ast.Add, ast.Sub): ("{a} + ({b} - {c})",),
+}
+"""(operator within, operator outside) of (a ? b) ? c -> how else it may be computed."""
+
 _ENDS = ("10", "100", "1_000", "100_000", "the largest argument")
 """Turns after which a search may end early."""
 
@@ -261,6 +282,20 @@ def _arithmetic(node: ast.AST, place: _Place) -> Iterator[Edit]:
     if isinstance(node.op, ast.Pow):
         yield _to(node, f"({one}) ** (({two}) + 1)", _FAIL)
         yield _to(node, f"({one}) ** (({two}) - 1)", _FAIL)
+
+
+def _orders(node: ast.AST, place: _Place) -> Iterator[Edit]:
+    """What is the same by the rules of algebra."""
+    if not isinstance(node, ast.BinOp):
+        return
+    c, left = f"({ast.unparse(node.right)})", node.left
+    if isinstance(node.op, ast.Div):
+        yield _to(node, f"({ast.unparse(left)}) * (1 / {c})")
+    if not isinstance(left, ast.BinOp):
+        return
+    a, b = f"({ast.unparse(left.left)})", f"({ast.unparse(left.right)})"
+    for other in _SAME.get((type(left.op), type(node.op)), ()):
+        yield _to(node, other.format(a=a, b=b, c=c))
 
 
 def _calls(node: ast.AST, place: _Place) -> Iterator[Edit]:

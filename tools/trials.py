@@ -74,22 +74,26 @@ def _tried(check: Check, folder: Path) -> Tried:
         trial = mutants.tried(check)
     except ValueError as error:
         return Tried([*said, str(error)], [])
-    return Tried([*said, *_survivors(check, folder, trial.survivors)], trial.drawn)
+    told = {each.name: _not_noticed(each) for each in trial.survivors}
+    told |= {name: f"{call} refuses a right answer: {name}" for name, call in dress.refused_orders(check).items()}
+    return Tried([*said, *_unlisted(check, folder, told)], trial.drawn)
 
 
-def _survivors(check: Check, folder: Path, survivors: Sequence[mutants.Survivor]) -> list[str]:
-    """Mutants that survive and are not in the unit's list with a reason, and those in it that no longer do."""
+def _not_noticed(survivor: mutants.Survivor) -> str:
+    return f"no {'drawn' if survivor.public else 'public'} input notices this slip: {survivor.name}"
+
+
+def _unlisted(check: Check, folder: Path, found: Mapping[str, str]) -> list[str]:
+    """The sentences of what was found and is not in the unit's list with a reason; and what is in it and was not."""
     reasons: Mapping = {}
     with suppress(OSError, tomllib.TOMLDecodeError):  # a list that cannot be read is reported where it stands
         listed = tomllib.loads((folder / MUTANTS).read_text(encoding="utf-8"))
         own = listed.get(check.id.partition(".")[2])
         reasons = own if isinstance(own, dict) else {}
-    found = {survivor.name: survivor for survivor in survivors}
-    said = [
-        f"check {check.id!r}: no {'drawn' if found[name].public else 'public'} input notices this slip: {name}"
-        for name in found.keys() - reasons.keys()
+    said = [f"check {check.id!r}: {found[name]}" for name in found.keys() - reasons.keys()]
+    stale = [
+        f"check {check.id!r}: {MUTANTS} lists what is as it should be: {name}" for name in reasons.keys() - found.keys()
     ]
-    stale = [f"check {check.id!r}: {MUTANTS} lists what inputs do notice: {name}" for name in reasons.keys() - found]
     return sorted(said) + sorted(stale)
 
 

@@ -327,7 +327,7 @@ def test_a_bad_line_is_named(toy, name):
 def test_slips_that_nobody_can_make_need_their_reason_and_may_not_be_stale(toy):
     (toy.unit / "mutants.toml").write_text('[twice]\n"_twice: 2 * x → x" = "Not so."\n\n[thrice]\n"x" = ""\n')
     assert problems(toy) == [
-        ("checks.py", 13, "check 'q99.twice': mutants.toml lists what inputs do notice: _twice: 2 * x → x"),
+        ("checks.py", 13, "check 'q99.twice': mutants.toml lists what is as it should be: _twice: 2 * x → x"),
         ("mutants.toml", 4, "checks.py has no check 'thrice'"),
         ("mutants.toml", 5, "say why no input can notice this slip"),
     ]

@@ -189,6 +189,38 @@ def test_what_is_counted_is_right_in_float32_and_in_whole_numbers_of_numpy(refer
     assert [refused in fault for fault in found] == [True] if refused else found == []
 
 
+def rank(m, n):
+    return math.ceil(m * n / (m + n)) - 1
+
+
+def rate(m, n):
+    return m * n / (m + n)
+
+
+@pytest.mark.parametrize(
+    ("reference", "given", "same", "refused"),
+    [
+        (rank, (630, 990), EXACT, ["rank: m * n / (m + n) → m * (n / (m + n))"]),  # where 385 is a little more
+        (rank, (5, 10), EXACT, []),
+        (rate, (630, 990), EXACT, ["rate: m * n / (m + n) → m * (n / (m + n))"]),
+        (rate, (630, 990), Close(), []),
+    ],
+)
+def test_a_right_answer_in_another_order(reference, given, same, refused):
+    check = Check(
+        id="q99.order",
+        points=1,
+        signature=f"{reference.__name__}(m, n)",
+        public=[given],
+        generate=lambda rng: given,
+        reference=reference,
+        same=same,
+    )
+    found = dress.refused_orders(check)
+    assert [name for name in found if "(n / (m + n))" in name] == refused
+    assert set(found.values()) <= {f"{reference.__name__}(m=630, n=990)"}
+
+
 def test_single_precision_rounds_every_step():
     small, one = dress.Single(2**-24), dress.Single(1.0)
     assert one + small == 1
