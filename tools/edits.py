@@ -4,6 +4,7 @@ early. Each is a few lines of `_changes`.
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -67,16 +68,15 @@ def _edited(reference: Callable, edits_of: Callable[[ast.AST, "_Place"], Iterato
     reached = _reached(reference.__name__, functions)
     codes = {name: _code(functions[name]) for name in reached}
     for name in reached:
-        function, seen = functions[name], set()
+        function, seen = functions[name], Counter()
         place = _place(function, numbers)
         for at, node in enumerate(ast.walk(function)):
             for edit in edits_of(node, place):
-                if edit.text in seen:
-                    continue
-                seen.add(edit.text)
+                seen[edit.text] += 1
+                again = f", place {seen[edit.text]}" if seen[edit.text] > 1 else ""
                 make = partial(_compiled, function, at, reference=reference, codes=codes)
                 probe = None if edit.reached is None else partial(make, edit.reached)
-                yield Mutant(f"{name}: {edit.text}", make(edit.changed), probe, edit.classical)
+                yield Mutant(f"{name}: {edit.text}{again}", make(edit.changed), probe, edit.classical)
 
 
 def _place(function: ast.FunctionDef, numbers: frozenset[str]) -> _Place:
