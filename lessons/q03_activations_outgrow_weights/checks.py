@@ -103,6 +103,17 @@ _THRICE = [  # three ops save one tensor, and a matmul has the same one twice
     ["matmul", ["z", "z"], "g"],
 ]
 
+_BESIDE = [  # a saved tensor goes into a ReLU, an exp and a softmax too; the first tensor and the norm's result are not saved
+    ["scale", ["a"], "b"],
+    ["layer_norm", ["b"], "n"],
+    ["add", ["n", "b"], "c"],
+    ["linear", ["c"], "e"],
+    ["relu", ["c"], "r"],
+    ["mul", ["e", "r"], "f"],
+    ["exp", ["e"], "g"],
+    ["softmax", ["r"], "p"],
+]
+
 
 def _attention_sizes(x, scores):
     one = dict.fromkeys(("x", "q", "k", "v", "z", "out", "y"), x)
@@ -506,6 +517,7 @@ CHECKS = [
                 4,
             ),
             (_LONG, {f"t{at}": 10 + at**2 for at in range(20)}, 2),
+            (_BESIDE, {"a": 10, "b": 20, "n": 40, "c": 80, "e": 160, "r": 320, "f": 640, "g": 1280, "p": 2560}, 4),
             (_THRICE, {"x": 10, "q": 20, "k": 40, "v": 80, "s": 160, "z": 320, "g": 640}, 2),
         ],
         generate=_draw_ledger,
