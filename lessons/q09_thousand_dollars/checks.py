@@ -159,12 +159,12 @@ def _own_at_most_a_year(price, years, power, price_per_kwh, rents):
 def _draw_own(rng):
     """Rents of which one lies below the electricity, one would take more hours than a year has, and two or three pay,
     one of them in a large part of a year; one rent is often asked twice. Now and then one that is the electricity, and one
-    that takes all hours of a year: in powers of two, without rounding; a little less rent takes three hours more. Most
+    that takes all hours of a year: in powers of two, without rounding; a little less rent takes half an hour more. Most
     cards are so cheap that what the rent lies below the electricity would pay them in a year, were it above.
     """
     if rng.random() < 0.25:
         years, spared = rng.choice([1, 2, 4]), rng.choice([0.5, 1, 2, 4])
-        rents = [0.25, 0.125, 0.25 + spared, 0.25 + 0.9997 * spared, 0.25 + spared / 2, 0.25 + 4 * spared]
+        rents = [0.25, 0.125, 0.25 + spared, 0.25 + 0.99995 * spared, 0.25 + spared / 2, 0.25 + 4 * spared]
         rng.shuffle(rents)
         return YEAR * years * spared, years, 500, 0.5, rents
     price, years, power = rng.randrange(800, 30_000), rng.choice([2, 3, 4, 5]), rng.choice([72, 300, 450, 700, 1000])
@@ -435,7 +435,7 @@ CHECKS = [
         signature="own_or_rent(price, years, power, price_per_kwh, rents)",
         public=[
             (1599, 3, 450, 0.3, [0.8, 0.19, 0.1, 0.25, 2.0, 0.8]),
-            (8760, 1, 500, 0.5, [0.25, 1.25, 1.2497, 1.0, 4.5]),
+            (8760, 1, 500, 0.5, [0.25, 1.25, 1.24995, 1.0, 4.5]),
             (12_000, 4, 700, 0.15, [0.05, 1.5, 0.3]),
             (600, 3, 700, 0.45, [0.05, 0.9, 0.33]),
             (149, 3, 250, 0.3, [1.3, 0.8, 0.45]),
@@ -495,7 +495,13 @@ CHECKS = [
             ([1e8, 6.5e8, 3e8, 2e9, 1.3e9], 2.464, 0, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
             ([4e8, 2e8, 9e8, 3e9, 1.5e9, 2e7, 2.5e8], 2.7, 1e10, [1.69, 406.4, 410.7, 0.34, 0.28]),
             ([7e10, 3e10, 1.5e11, 1e10], 1.98, 1e14, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
-            ([5e9, 2.2e9, 1.2e10], 2.464, 4e10, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            (
+                [5e10, 2.2e10, 1.2e11],
+                2.464,
+                4e10,
+                [1.8172, 482.01, 2085.43, 0.3478, 0.3658],
+            ),  # fewer tokens than parameters
+            ([1.3e9, 3.3e8, 6.5e8, 2e9], 2.464, 1e13, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),  # a thousand for each
             ([4e8, 3.5e8, 6e8, 2.8e8, 3.2e8, 1e8, 5e8], 2.464, 1e9, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
             ([2.3e9, 5.2e8], 2.464, 1e10, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
             ([7e10, 4.05e11], 1.89333, 1e13, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),  # close to the floor
