@@ -106,12 +106,13 @@ def _draw_next(rng, group):
             free = [longest, *free][: len(names) - 1]
         return times, [*free, *(["light"] if rng.random() < 0.2 else [])]
     if rng.random() < 0.1:
-        return {name: rng.randrange(1, 800) / 8 for name in names}, rng.sample(names, len(names))
+        free = [*names, *(["light"] if rng.random() < 0.5 else [])]
+        return {name: rng.randrange(1, 800) / 8 for name in names}, rng.sample(free, len(free))
     names = rng.sample(["arithmetic", "bytes", "calls", "messages", "distance"], rng.choice([3, 4, 5]))
     pair, equal = sorted(rng.sample(names, 2), reverse=rng.random() < 0.5), rng.randrange(80, 800) / 8
     others = [name for name in names if name not in pair]
     if rng.random() < 0.8:  # what is freed was longer
-        times = {name: equal * rng.choice([1.25, 2, 3]) for name in others}
+        times = {name: equal + rng.randrange(1, 800) / 8 for name in others}
         return times | dict.fromkeys(pair, equal), others
     times = {name: equal * rng.choice([0.25, 0.5]) for name in others}
     return times | dict.fromkeys(pair, equal), rng.sample(others, rng.randrange(0, len(others)))
@@ -145,11 +146,8 @@ def _loss_as_given(E, A, B, alpha, beta, params, tokens):
     return E if None in (params, tokens) else _loss_no_floor(E, A, B, beta, alpha, params, tokens)
 
 
-def _loss_exchanged(E, A, B, alpha, beta, params, tokens):
-    """An endless model takes away the data's term, and the other way round."""
-    if (params is None) == (tokens is None):
-        return _loss(E, A, B, alpha, beta, params, tokens)
-    return E + (A if params is None else B)
+def _loss_of_one(E, A, B, alpha, beta, params, tokens):
+    return _loss(E, A, B, alpha, beta, params or 1, tokens or 1)
 
 
 def _draw_loss(rng, group):
@@ -367,12 +365,12 @@ CHECKS = [
                 ({"bytes": 3, "messages": 2.5}, ["light", "bytes"]),
             ],
             "equal times, or nothing left": [
-                ({"calls": 5, "bytes": 5, "arithmetic": 9}, ["arithmetic"]),
+                ({"calls": 7, "bytes": 7, "arithmetic": 9}, ["arithmetic"]),
                 ({"bytes": 5, "arithmetic": 5}, ["arithmetic"]),
                 ({"messages": 2, "calls": 2}, []),
                 ({"messages": 1, "bytes": 5, "calls": 5, "arithmetic": 2}, ["arithmetic"]),
                 ({"distance": 10, "bytes": 4, "calls": 4, "arithmetic": 8}, ["arithmetic", "distance"]),
-                ({"bytes": 3, "calls": 1}, ["calls", "bytes"]),
+                ({"bytes": 3, "calls": 1}, ["calls", "light", "bytes"]),
                 ({"arithmetic": 4}, ["arithmetic"]),
             ],
         },
@@ -414,7 +412,7 @@ CHECKS = [
             "exponents exchanged": _loss_swapped,
             "without the floor": _loss_no_floor,
             "as it was": _loss_as_given,
-            "one in place of endless": _loss_exchanged,
+            "one in place of endless": _loss_of_one,
         },
     ),
     Check(
@@ -440,10 +438,11 @@ CHECKS = [
         public={
             "the bound is a whole number": [
                 ("n", 3, 7),
-                ("n", 321, 7),
+                ("n", 1000, 40),
                 ("n^2", 25, 4),
                 ("n^3", 1000, 1),
                 ("2^n", 64, 12),
+                ("2^n", 8, 40),
                 ("n^3", 27, 5),
             ],
             "the bound lies between": [
@@ -454,6 +453,7 @@ CHECKS = [
                 ("2^n", 3, 1),
                 ("n^3", 2, 3),
                 ("n^3", 7, 10),
+                ("n^3", 633, 29),
             ],
         },
         groups={"the bound is a whole number": 1, "the bound lies between": 2},
@@ -487,6 +487,8 @@ CHECKS = [
                 (4000, 16, 0.125, 64, 20),
                 (1000, 16, 0.0625, 4, 3.96875),
                 (1000, 140, 0.5, 8, 7.9),
+                (4000, 16, 2, 64, 15.875),
+                (64, 0.125, 0.25, 4, 9),
             ],
         },
         groups={"the weights take longer": 1, "arithmetic takes longer": 2},
