@@ -96,6 +96,17 @@ def _read_twice(ops, groups, elements, size):
     return total
 
 
+def _made_elsewhere(ops, groups, elements, size):
+    """Reads the inputs of the plan once, and what another group made at each reading."""
+    results = {name for _, name in ops}
+    total = _fused_bytes(ops, groups, elements, size)
+    for group in groups:
+        made = {ops[place][1] for place in group}
+        outer = [name for place in group for name in ops[place][0] if name in results - made]
+        total += (len(outer) - len(set(outer))) * elements * size
+    return total
+
+
 def _two_a_group(ops, groups, elements, size):
     return 2 * len(groups) * elements * size
 
@@ -137,11 +148,13 @@ SEVERAL = [[["x"], "a"], [["a", "y"], "b"], [["a"], "c"], [["b", "a"], "d"]]
 def _draw_ops(rng):
     """Some eight operations; each reads one or two of what was there before, so that some results are read by nobody
     and others by several; two or three groups of neighbours, of which one operation has moved to an earlier group
-    where all that it reads is there. Most draws have readers between the operations of a group.
+    where all that it reads is there. Most draws have readers between the operations of a group, and a group that reads
+    a result of another group twice.
     """
-    for _ in range(9):
+    for _ in range(40):
         ops, groups = _moved(rng, *_neighbours(rng))
-        if _only_later(ops, groups, 1, 1) != _fused_bytes(ops, groups, 1, 1):
+        right = _fused_bytes(ops, groups, 1, 1)
+        if right not in (_only_later(ops, groups, 1, 1), _made_elsewhere(ops, groups, 1, 1)):
             break
     return ops, groups, rng.randrange(2, 5000), rng.choice([2, 4, 8])
 
@@ -318,6 +331,7 @@ CHECKS = [
             (SIGMOID, [[0, 1, 2]], 1000, 4),
             (SHARED, [[0, 1], [2, 3]], 10, 4),
             (SHARED, [[0, 1, 2], [3]], 10, 2),
+            (SHARED, [[0], [1, 2], [3]], 10, 4),
             (FORK, [[0, 1, 2]], 100, 4),
             (SEVERAL, [[0, 1], [2], [3]], 10, 8),
             (FORK, [[0, 2], [1]], 10, 2),
@@ -328,6 +342,7 @@ CHECKS = [
             "not fused": _without_fusion,
             "one write": _one_write,
             "read again": _read_twice,
+            "made elsewhere": _made_elsewhere,
             "two a group": _two_a_group,
             "all written": _all_written,
             "last result": _last_result,
