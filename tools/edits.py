@@ -277,6 +277,9 @@ def _arithmetic(node: ast.AST, place: _Place) -> Iterator[Edit]:
         yield Edit(f"{text} rounded to {decimals} decimals", _parse(f"round({text}, {decimals})"))
     if isinstance(node.op, ast.Div):
         yield _to(node, f"({one}) // ({two})")
+    if isinstance(node.op, ast.FloorDiv):
+        yield _to(node, f"(({one}) + 1) // ({two})")
+        yield _to(node, f"(({one}) - 1) // ({two})")
     if isinstance(node.op, ast.Mod):
         yield _to(node, one, _FAIL)
     if isinstance(node.op, ast.Pow):
@@ -309,6 +312,10 @@ def _calls(node: ast.AST, place: _Place) -> Iterator[Edit]:
     if not isinstance(node.func, ast.Name):
         return
     name, args = node.func.id, ", ".join(map(ast.unparse, node.args))
+    if name in _SWAPS and len(node.args) == 1 and isinstance(node.args[0], ast.BinOp):
+        for step in ("+ 1", "- 1"):
+            if isinstance((quotient := node.args[0]).op, ast.Div):
+                yield _to(node, f"{name}(({ast.unparse(quotient.left)} {step}) / ({ast.unparse(quotient.right)}))")
     if name == "sum" and len(node.args) == 1:
         yield _to(node, f"max({args})")
     if name in ("max", "min") and not any(isinstance(arg, ast.Starred) for arg in node.args):

@@ -12,6 +12,7 @@ from course_lib.teaching.checks.check_form import drawn_inputs
 from tools import edits, mutants
 
 MODULE = """
+from math import ceil
 LINE = 64
 
 
@@ -53,6 +54,10 @@ def lines(nbytes):
 
 def halved(x):
     return x / 4 + 1
+
+
+def pages(x):
+    return ceil(x / 4)
 
 
 def left_over(x):
@@ -210,6 +215,8 @@ CODE = {
     "2 decimals on the way": ("halved(x)", (8,), (1.23,), "halved: x / 4 rounded to 2 decimals"),
     "4 decimals on the way": ("halved(x)", (1.24,), (1.2345,), "halved: x / 4 rounded to 4 decimals"),
     "whole division": ("halved(x)", (8,), (9,), "halved: x / 4 → x // 4"),
+    "a whole division moved by one": ("lines(nbytes)", (130,), (128,), "lines: nbytes // LINE → (nbytes - 1) // LINE"),
+    "a quotient moved by one": ("pages(x)", (9,), (8,), "pages: ceil(x / 4) → ceil((x + 1) / 4)"),
     "true division": ("lines(nbytes)", (128,), (100,), "lines: nbytes // LINE → nbytes / LINE"),
     "a remainder": ("left_over(x)", (7,), (107,), "left_over: x % 100 → x"),
     "an exponent": ("volume(side)", (1,), (2,), "volume: side ** 3 → side ** (3 + 1)"),
