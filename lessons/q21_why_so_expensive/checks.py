@@ -343,7 +343,7 @@ CHECKS = [
         id="q21.turn-hours",
         points=0,
         signature="device_hours(flops, peak, mfu)",
-        public=[(3.14e23, 125e12, 0.224), (3.14e23, 989e12, 0.4), (1e21, 312e12, 1), (6e18, 65e12, 0.15)],
+        public=[(3.14e23, 125e12, 0.224), (3.14e23, 989e12, 0.4), (1e21, 312e12, 1), (6e15, 65e12, 0.15)],
         generate=lambda rng: _draw_run(rng)[:3],
         reference=_hours,
         wrong={
@@ -357,7 +357,7 @@ CHECKS = [
         id="q21.turn-kwh",
         points=0,
         signature="kilowatt_hours(hours, watts, pue)",
-        public=[(3.552e6, 330, 1.1), (1000, 700, 1.5), (24, 400, 1), (0.5, 72, 1.25)],
+        public=[(3.552e6, 330, 1.1), (1000, 700, 1.5), (24, 400, 1), (0.5, 73, 1.27)],
         generate=lambda rng: (rng.randrange(1, 90_000), rng.randrange(50, 1300), rng.randrange(105, 200) / 100),
         reference=_kwh,
         wrong={
@@ -371,7 +371,7 @@ CHECKS = [
         id="q21.turn-use",
         points=0,
         signature="use_needed(own, rent)",
-        public=[(1.25, 2), (1.2575, 6.88), (2, 2), (3, 2), (0.5, 4), (2.5, 2.25)],
+        public=[(1.25, 2), (1.2575, 6.88), (2, 2), (3, 2), (0.5, 4), (2.26, 2.25)],
         generate=_draw_use,
         reference=_use,
         wrong={
@@ -459,6 +459,7 @@ CHECKS = [
             ONE: [
                 ([[2, 1, 5], [3, 1, 2], [4, 1, 1], [20, 1, 3]], 1),
                 ([[1, 1, 4], [5, 1, 2], [6, 1, 3], [6, 1, 1]], 1),
+                ([[0, 1, 3], [0, 1, 2], [7, 1, 1]], 1),
             ],
             SEVERAL: [
                 ([[0, 4, 6], [1, 6, 3], [2, 2, 2], [6, 8, 1]], 8),
@@ -492,7 +493,7 @@ CHECKS = [
         signature="mfu_for_budget(flops, peak, price, dollars)",
         public=[
             (3.14e23, 125e12, 1.5, 4.67e6),
-            (3.14e23, 125e12, 1.5, 1e6),
+            (3.14e23, 125e12, 1.5, 1.045e6),
             (2.0**46 * 3600 * 1024, 2.0**46, 14.0625, 14_400.0),
             (3.8e25, 989e12, 2, 53.4e6),
             (1e21, 312e12, 2.745, 2500),
