@@ -469,6 +469,7 @@ CHECKS = [
             ([0.00025, 0.0005, 0.00075, 0.0085, 0.0085, 0.02075], 0.0025, 0.00013, 2),
             ([3, 4, 5, 6, 6, 8, 9, 36, 300, 300, 301, 310], 30, 3, 3),
             ([0, 50, 50, 50, 50, 50], 10, 1, 3),
+            ([7, 7, 7, 8, 9, 9, 9, 10, 10, 11, 12, 12, 40], 10, 1, 12),  # three come first; nine are in one batch
         ],
         generate=_draw_finish,
         reference=_finish_times,
@@ -496,7 +497,9 @@ CHECKS = [
             (300, 0.1, 0.6),
             (1450, 0.5, 6.0),
             (3500, 0.5, 6.0),
-            (2705, 0.5, 5.0),  # just above a whole number: 4.605 for ln 100 gives one server less
+            (1.8, 0.5, 5.0),  # a load below that of one server, which one does not serve in time
+            (19.1, 0.5, 100.0),  # a promise that allows more than 95 % busy
+            (1115, 0.8, 6.0),  # just above a whole number: 4.605 for ln 100, or four decimals, gives one less
         ],
         generate=_draw_servers,
         reference=_servers,
