@@ -264,6 +264,26 @@ def _larger_only(events, round_mb):
     return _cache(events, round_mb, fits=lambda block, size, whole: block > size)
 
 
+def _one_of_a_size(events, round_mb):
+    """Kept blocks in a set: of two that are equally long one is forgotten."""
+    kept, blocks = set(), []
+    allocated = peak = whole = 0
+    for event in events:
+        if event > 0:
+            fitting = [block for block in kept if block >= event]
+            block = min(fitting, default=-(-event // round_mb) * round_mb)
+            whole += 0 if fitting else block
+            kept.discard(block)
+            blocks.append((block, event))
+            allocated += event
+            peak = max(peak, allocated)
+        else:
+            block, size = blocks[-event - 1]
+            allocated -= size
+            kept.add(block)
+    return [peak, whole]
+
+
 def _first_reserved(events, round_mb):
     return _cache(events, round_mb, choose=lambda kept: min(kept, key=lambda one: one[1]))
 
@@ -281,6 +301,7 @@ RESERVED = {
     "the first freed": _first_freed,
     "the first reserved": _first_reserved,
     "shrinks": _mode("shrinks"),
+    "one of a size": _one_of_a_size,
     "no rounding": _mode("no rounding"),
     "allocated in blocks": _mode("blocks"),
     "at the end": _mode("end"),
@@ -289,7 +310,9 @@ NO_REUSE = ("goes back", "no rounding", "allocated in blocks", "at the end")
 
 
 def _draw_reserved(rng, group):
-    """Sizes in MB; in the first group no request fits into what was freed, in the second each wrong answer differs."""
+    """Sizes in MB; in the first group no request fits into what was freed, in the second each wrong answer differs, but
+    for the one to which two equal blocks are one: it does in most.
+    """
     while True:
         round_mb = rng.choice([2, 3, 4, 5])
         if group == REUSE[0]:
@@ -300,6 +323,8 @@ def _draw_reserved(rng, group):
             names = NO_REUSE
         else:
             events, alive, number = [], [], 0
+            if rng.random() < 0.7:  # two equal blocks, which no other can stand in for
+                events, alive, number = [31, 31, -1, -2, 30, 30], [3, 4], 4
             for _ in range(rng.randrange(12, 20)):
                 if len(alive) > 1 and rng.random() < 0.5:
                     events.append(-alive.pop(rng.randrange(len(alive))))
@@ -307,7 +332,7 @@ def _draw_reserved(rng, group):
                 number += 1
                 alive.append(number)
                 events.append(rng.choice([1, rng.randrange(1, 30), rng.randrange(1, 7) * round_mb]))
-            names = tuple(RESERVED)
+            names = [name for name in RESERVED if name != "one of a size"]
         right = _reserved(events, round_mb)
         if group == REUSE[0] and right != RESERVED["never reused"](events, round_mb):
             continue
@@ -551,6 +576,7 @@ CHECKS = [
                 ([20, 40, 60, -2, -1, -3, 15, 50], 20),
                 ([20, 10, -2, -1, 8, 20], 2),
                 ([20, -1, 8, -2, 20, 12], 2),
+                ([7, 8, -1, -2, 5, 6], 4),
             ],
         },
         generate=_draw_reserved,

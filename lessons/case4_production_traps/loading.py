@@ -46,6 +46,7 @@ def delivered(items: range, workers: int, divided: bool) -> list[int]:
     Each worker gets a copy of the dataset and runs through all of it, unless the dataset itself takes the part of its
     worker (by torch.utils.data.get_worker_info()).
     """
-    shares = [list(items[worker::workers] if divided else items) for worker in range(workers)]
+    processes = max(1, workers)  # without workers the one process of the loop runs through it
+    shares = [list(items[worker::processes] if divided else items) for worker in range(processes)]
     longest = max(map(len, shares))
     return [share[place] for place in range(longest) for share in shares if place < len(share)]
