@@ -153,6 +153,10 @@ def _offloaded_one_way(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
     return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, travels=2)
 
 
+def _offloaded_whole_billions(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
+    return _step(params // 10**9 * 10**9, gpu_seconds, bus_gb_per_s, ram_gb_per_s)
+
+
 def _offloaded_adam_read_only(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
     return _step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s, touched=14)
 
@@ -176,7 +180,7 @@ def _offloaded_all_overlap(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
 
 def _draw_offloaded(rng):
     """Three to five hosts: on some Adam takes longer than the copies, on some the copies do; some come twice; in any order."""
-    params = rng.randrange(1, 40) * 1_000_000_000
+    params = rng.randrange(10, 400) * 100_000_000
     bus, hosts = rng.choice([12, 24, 48]), [rng.choice([40, 60, 80]), rng.choice([400, 500])]
     hosts += rng.choices(hosts, k=rng.randrange(1, 4))
     rng.shuffle(hosts)
@@ -403,13 +407,14 @@ CHECKS = [
             (10e9, 4.0, 24, [100, 400]),
             (7e9, 1.5, 12, [400, 60]),
             (13e9, 2.0, 24, [50]),
-            (3e9, 0.5, 48, [80, 500, 300, 80]),
+            (3_200_000_000, 0.5, 48, [80, 500, 300, 80]),
         ],
         generate=_draw_offloaded,
         reference=_offloaded,
         wrong={
             "states travel": _offloaded_states_travel,
             "one way": _offloaded_one_way,
+            "whole billions": _offloaded_whole_billions,
             "read only": _offloaded_adam_read_only,
             "sum for max": _offloaded_sum,
             "Adam forgotten": _offloaded_copies_only,
