@@ -52,7 +52,8 @@ def calls_for(check: Check, seed: int, draws: int) -> tuple[Call, ...]:
     """
     if draws < 0:
         raise ValueError(f"draws must be at least 0, not {draws!r}")
-    public = [Call(check.name, case, group, public=True) for group, case in check.asked()]
+    public = [Call(check.name, case, group, public=True) for group, case in check.inputs()]
+    public += [Call(check.name, case, group, public=True, drawn=True) for group, case in check.drawn]
     if check.unit is not None:
         return tuple(public)
     rng = random.Random(seed)

@@ -28,13 +28,15 @@ PLACES = sorted({sys.prefix, sys.base_prefix, str(COURSE.parent)}, key=len, reve
 class Call:
     """One call of a student's function with an encoded input (`check_form`): `{"args": […]}` or `{"kwargs": {…}}`.
 
-    `group` and `public` are for `scoring`; the sandbox does not get them.
+    `group`, `public` and `drawn` (a public input that `check()` leaves out where the others took long) are for the
+    scoring and for how much time there is; the sandbox does not get them.
     """
 
     function: str
     arguments: dict
     group: str = ""
     public: bool = False
+    drawn: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,9 @@ class Conversation:
         self._order = sorted(range(len(job.calls)), key=lambda at: not job.calls[at].public)
         self._calls = [job.calls[at] for at in self._order]
         self._replies: list[Reply] = []  # in the order of _calls
-        calls, public = Counter(call.function for call in job.calls), Counter(c.function for c in job.calls if c.public)
-        self._allowed = {name: limits.function * calls[name] / (public[name] or calls[name]) for name in calls}
+        calls = Counter(call.function for call in job.calls)
+        timed = Counter(call.function for call in job.calls if call.public and not call.drawn)
+        self._allowed = {name: limits.function * calls[name] / (timed[name] or calls[name]) for name in calls}
 
     def answered(self) -> Answered:
         began = time.monotonic()

@@ -59,13 +59,14 @@ class Limits:
     not counted (`zygote._used`).
 
     call       one call.
-    function   the calls of one function with its public inputs; all of its calls may take that much for each of these.
+    function   the calls of one function with the inputs that its check's author chose; all of its calls may take as
+               much time each.
     cells      all cells of the notebook.   job   everything together.
     wall       how many times as long each of these may last by the clock.
     memory     beyond what Python and torch take: of each process, and of all of them together.
     scratch    files in each of the job's own folders.   file   one file.   processes   with threads.
 
-    `check()` gives a function `SECONDS` for all public inputs; the grader gives it at least twice that.
+    `check()` gives a function `SECONDS` for those inputs; the grader gives it at least twice that.
     """
 
     call: float = 2 * SECONDS
