@@ -183,6 +183,7 @@ _SWAPS = {
     "all": ("any",),
     "int": ("round",),
 }
+_ROUNDINGS = ("floor", "ceil", "round", "int")
 _STRICT = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 _OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.FloorDiv: ast.Div, ast.Div: ast.Mult, ast.Mult: ast.Div}
 _EQUAL = {
@@ -267,7 +268,9 @@ def _comparisons(node: ast.AST, place: _Place) -> Iterator[Edit]:
 
 
 def _arithmetic(node: ast.AST, place: _Place) -> Iterator[Edit]:
-    """A value on the way that is rounded; whole division for a true one; a remainder dropped; another exponent."""
+    """A value on the way that is rounded; whole division for a true one, or one off; a remainder dropped; another
+    exponent.
+    """
     if not isinstance(node, ast.BinOp):
         return
     text, one, two = ast.unparse(node), ast.unparse(node.left), ast.unparse(node.right)
@@ -302,7 +305,9 @@ def _orders(node: ast.AST, place: _Place) -> Iterator[Edit]:
 
 
 def _calls(node: ast.AST, place: _Place) -> Iterator[Edit]:
-    """Another function; a keyword dropped; ties taken the other way; counting from another number."""
+    """Another function; a keyword dropped; ties taken the other way; counting from another number; a rounded quotient
+    one off.
+    """
     if not isinstance(node, ast.Call):
         return
     for at, keyword in enumerate(node.keywords):
@@ -312,10 +317,10 @@ def _calls(node: ast.AST, place: _Place) -> Iterator[Edit]:
     if not isinstance(node.func, ast.Name):
         return
     name, args = node.func.id, ", ".join(map(ast.unparse, node.args))
-    if name in _SWAPS and len(node.args) == 1 and isinstance(node.args[0], ast.BinOp):
+    if name in _ROUNDINGS and len(node.args) == 1 and _is_quotient(node.args[0]):
+        one, two = ast.unparse(node.args[0].left), ast.unparse(node.args[0].right)
         for step in ("+ 1", "- 1"):
-            if isinstance((quotient := node.args[0]).op, ast.Div):
-                yield _to(node, f"{name}(({ast.unparse(quotient.left)} {step}) / ({ast.unparse(quotient.right)}))")
+            yield _to(node, f"{name}((({one}) {step}) / ({two}))")
     if name == "sum" and len(node.args) == 1:
         yield _to(node, f"max({args})")
     if name in ("max", "min") and not any(isinstance(arg, ast.Starred) for arg in node.args):
@@ -442,6 +447,10 @@ def _classical(node: ast.AST) -> Iterator[ast.AST]:
         other = new(node)
         other.test = ast.Constant(False)
         yield other
+
+
+def _is_quotient(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
 
 
 def _rounds_up(node: ast.AST) -> bool:

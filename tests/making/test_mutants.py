@@ -13,6 +13,7 @@ from tools import edits, mutants
 
 MODULE = """
 from math import ceil
+
 LINE = 64
 
 
@@ -54,6 +55,10 @@ def lines(nbytes):
 
 def halved(x):
     return x / 4 + 1
+
+
+def both(x, y):
+    return [x / 4, y + x / 4]
 
 
 def pages(x):
@@ -214,6 +219,7 @@ CODE = {
     "digits on the way": ("halved(x)", (8,), (1.2345,), "halved: x / 4 rounded to 3 digits"),
     "2 decimals on the way": ("halved(x)", (8,), (1.23,), "halved: x / 4 rounded to 2 decimals"),
     "4 decimals on the way": ("halved(x)", (1.24,), (1.2345,), "halved: x / 4 rounded to 4 decimals"),
+    "a second place": ("both(x, y)", (8, 0.5), (9, 1), "both: x / 4 → x // 4, place 2"),
     "whole division": ("halved(x)", (8,), (9,), "halved: x / 4 → x // 4"),
     "a whole division moved by one": ("lines(nbytes)", (130,), (128,), "lines: nbytes // LINE → (nbytes - 1) // LINE"),
     "a quotient moved by one": ("pages(x)", (9,), (8,), "pages: ceil(x / 4) → ceil((x + 1) / 4)"),

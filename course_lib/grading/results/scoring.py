@@ -1,7 +1,8 @@
 """What an answer is worth: the calls that are made of it, and the points that its replies earn.
 
 The trusted side only: the reference, the seed and the hidden inputs are here. Values are compared with the functions
-that `check()` uses, on the inputs that it asks, and on hidden ones: no answer that fails `check()` earns all points.
+that `check()` uses, on the inputs that it asks, and on hidden ones: no answer that `check()` calls wrong earns all
+points.
 """
 
 import random

@@ -22,4 +22,7 @@ def test_the_grade_asks_all_that_check_asks(unit):
         asked = [case["input"] for case in built[check.id]["cases"]]
         public = [call.arguments for call in calls_for(check, 1, 0)]
         assert public == (asked if check.unit is not None else [*asked, asked[0]])
+
+
+def test_there_are_built_checks():
     assert UNITS

@@ -98,15 +98,7 @@ def test_what_the_build_drew_for_check_is_graded():
     calls = calls_for(a_check, 5, 3)
     assert [call.public for call in calls] == [True, True, True, True, False, False, False]
     assert (calls[2].arguments, calls[3]) == ({"args": [7, 2]}, calls[0])
-    assert [call.drawn for call in calls] == [
-        False,
-        False,
-        True,
-        False,
-        False,
-        False,
-        False,
-    ]  # see the sandbox's limits
+    assert [at for at, call in enumerate(calls) if call.drawn] == [2]
     found = scored(a_check, lambda peak, bandwidth: 3 if (peak, bandwidth) == (7, 2) else peak / bandwidth)
     assert (found.points, found.outcome) == (0, "wrong")
     assert "ridge(peak=7, bandwidth=2)" in found.failing
