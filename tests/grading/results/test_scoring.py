@@ -12,7 +12,7 @@ from course_lib.grading.sandbox.conversation import Reply
 from course_lib.teaching.checks.check import Check, check, public_cases
 from course_lib.teaching.checks.check_form import decode_arguments
 from course_lib.teaching.checks.check_values import plain
-from tests.grading.sandbox.conftest import AREA, RIDGE, ROOT
+from tests.grading.sandbox.conftest import AREA, RIDGE, ROOT, deserved
 from tools.source import load_checks, units
 
 FOLDERS = [folder for folder in units(ROOT) if (folder / "checks.py").exists()]
@@ -250,3 +250,12 @@ def test_it_agrees_with_check(built, a_check):
         assert (found.outcome == "right") == said.passed
         assert found.points == said.score
         assert (found.diagnosis and found.diagnosis[0]) == said.diagnosis
+
+
+@pytest.mark.parametrize("a_check", [each for each in CHECKS if each.points], ids=lambda each: each.id)
+def test_a_known_wrong_answer_scores_what_it_deserves_in_hidden_draws(a_check):
+    """By inputs that nobody saw too; what it hears is its own message."""
+    calls = calls_for(a_check, 23, 3)
+    for name, function in a_check.wrong.items():
+        found = score(a_check, calls, replies_of(calls, function))
+        assert (found.points, found.diagnosis) == (deserved(a_check, calls, function), (name, a_check.messages[name]))
