@@ -269,8 +269,11 @@ def _comparisons(node: ast.AST, place: _Place) -> Iterator[Edit]:
 
 def _arithmetic(node: ast.AST, place: _Place) -> Iterator[Edit]:
     """A value on the way that is rounded; whole division for a true one, or one off; a remainder dropped; another
-    exponent.
+    exponent. Rounded up by `round(x + 0.5)`, which takes halves to the even neighbour, so that odd wholes go one up.
     """
+    if isinstance(node, ast.UnaryOp) and _rounds_up(node.operand):
+        one, two = ast.unparse(node.operand.left.operand), ast.unparse(node.operand.right)
+        yield _to(node, f"round(({one}) / ({two}) + 0.5)", _FAIL)
     if not isinstance(node, ast.BinOp):
         return
     text, one, two = ast.unparse(node), ast.unparse(node.left), ast.unparse(node.right)
@@ -321,6 +324,8 @@ def _calls(node: ast.AST, place: _Place) -> Iterator[Edit]:
         one, two = ast.unparse(node.args[0].left), ast.unparse(node.args[0].right)
         for step in ("+ 1", "- 1"):
             yield _to(node, f"{name}((({one}) {step}) / ({two}))")
+    if name == "ceil":
+        yield _to(node, f"round({args} + 0.5)", _FAIL)
     if name == "sum" and len(node.args) == 1:
         yield _to(node, f"max({args})")
     if name in ("max", "min") and not any(isinstance(arg, ast.Starred) for arg in node.args):

@@ -685,7 +685,8 @@ CHECKS = [
                 256,
                 132,
             ),
-            ([[1537, 2305], [4096, 4096]], 256, 128, 108),
+            # the last one: nine columns of tiles, exactly a wave, which `round(columns + 0.5)` takes for ten
+            ([[1537, 2305], [4096, 4096], [3072, 1152]], 256, 128, 108),
             ([[2000, 3450], [2310, 3650], [864, 3040]], 96, 160, 114),
             # one tile, one column and one row more than a wave holds; many waves; the same rows, and the same shape, again
             ([[890, 4850], [1408, 3073], [2817, 3072], [16384, 16384], [1408, 3072], [1408, 3073]], 128, 256, 132),

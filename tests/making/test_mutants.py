@@ -65,6 +65,10 @@ def pages(x):
     return ceil(x / 4)
 
 
+def blocks(x):
+    return -(-x // 4)
+
+
 def left_over(x):
     return x % 100
 
@@ -223,6 +227,8 @@ CODE = {
     "whole division": ("halved(x)", (8,), (9,), "halved: x / 4 → x // 4"),
     "a whole division moved by one": ("lines(nbytes)", (130,), (128,), "lines: nbytes // LINE → (nbytes - 1) // LINE"),
     "a quotient moved by one": ("pages(x)", (9,), (8,), "pages: ceil(x / 4) → ceil((x + 1) / 4)"),
+    "rounded up by halves": ("pages(x)", (8,), (12,), "pages: ceil(x / 4) → round(x / 4 + 0.5)"),
+    "rounded up whole by halves": ("blocks(x)", (8,), (12,), "blocks: -(-x // 4) → round(x / 4 + 0.5)"),
     "true division": ("lines(nbytes)", (128,), (100,), "lines: nbytes // LINE → nbytes / LINE"),
     "a remainder": ("left_over(x)", (7,), (107,), "left_over: x % 100 → x"),
     "an exponent": ("volume(side)", (1,), (2,), "volume: side ** 3 → side ** (3 + 1)"),
