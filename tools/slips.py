@@ -89,6 +89,9 @@ _RELATIONS = {
 _CLASSICAL = {"the first only", "the first two only", "the first three only", "without the first", "without the last"}
 _CLASSICAL |= {"backwards", "each value once"}
 
+_TWICE = "with a value twice"
+"""The kind of list that every check is to ask: `list.index` finds the first of two equal things, a set keeps one."""
+
 FEW = 6
 """Different values of an argument, lengths of a list or values of an answer that are met one by one."""
 
@@ -132,7 +135,32 @@ def of_arguments(check: Check, draws: Sequence[dict] = ()) -> Iterator[Mutant]:
             run = _given(reference, names, {name: lambda given, name=name, change=change: change(given[name])})
             yield Mutant(f"{name}: {how}", run, mixed=False)
     for what, refused in _special(inputs, names):
-        yield Mutant(f"{what} refused", _unless(reference, names, refused), mixed=False)
+        wanted = _unready if what in {f"{name} {_TWICE}" for name in names if _has_several(inputs, name)} else None
+        yield Mutant(f"{what} refused", _unless(reference, names, refused), wanted, mixed=False)
+
+
+def _has_several(inputs: Sequence[dict], name: str) -> bool:
+    """Whether an argument is a list of more than one thing, and not of things that are told apart by name."""
+    values = [given[name] for given in inputs if name in given]
+    if not all(isinstance(value, list) for value in values) or not any(len(value) > 1 for value in values):
+        return False
+    called = [[_called(item) for item in value] for value in values]
+    return any(None in each or len(set(each)) < len(each) for each in called)
+
+
+def _called(item) -> str | None:
+    """A text, or the first one in a record: its name, or its kind."""
+    parts = item.values() if isinstance(item, dict) else item if isinstance(item, list) else [item]
+    return next((part for part in parts if isinstance(part, str)), None)
+
+
+def _unready() -> Callable:
+    """A probe that every input reaches: some public input has to be of the kind that the mutant refuses."""
+
+    def fail(*_, **__):
+        raise LookupError
+
+    return fail
 
 
 def _side_by_side(given: dict, one: str, other: str) -> bool:
@@ -197,7 +225,7 @@ def _kinds(values: Sequence) -> dict[str, Callable]:
             found[f"shorter than {least}"] = lambda value: isinstance(value, list) and len(value) < least
         for one in {0, 1, *few}:
             found[f"of length {one}"] = lambda value, one=one: isinstance(value, list) and len(value) == one
-        found["with a value twice"] = lambda value: isinstance(value, list) and len(_distinct(value)) < len(value)
+        found[_TWICE] = lambda value: isinstance(value, list) and len(_distinct(value)) < len(value)
     for number, what in ((0, "= 0"), (1, "= 1")):
         found[what] = lambda value, number=number: is_number(value) and value == number
     found["below 0"] = lambda value: is_number(value) and value < 0

@@ -418,11 +418,12 @@ def _sum_by(pieces, rescale):
 
 
 def _draw_sum(rng):
-    """Four pieces in any order; in three of four draws the maximum grows after the first. In half of them every score is
+    """Four pieces in any order, one of them often twice; in three of four draws the maximum grows after the first. In half of them every score is
     too large for an exponential of its own.
     """
     base = rng.choice([0, 1000])
     pieces = [[round(base + rng.uniform(-3, 0) + 1.5 * top, 2) for _ in range(rng.randrange(2, 5))] for top in range(4)]
+    pieces += rng.sample(pieces, rng.randrange(2))
     rng.shuffle(pieces)
     return (pieces,)
 
@@ -466,7 +467,7 @@ CHECKS = [
         signature="running_sum(pieces)",
         public=[
             ([[0.0, 1.0], [2.0, 3.0]],),
-            ([[1.0, -1.0], [4.0, 2.0], [3.0, 5.5], [0.5, 1.5]],),
+            ([[1.0, -1.0], [4.0, 2.0], [3.0, 5.5], [1.0, -1.0], [0.5, 1.5]],),  # one piece twice
             ([[2.0, 0.5], [1.0, -0.5], [2.5, 2.0]],),
             ([[5.0, 4.0], [1.0, 2.0], [4.5]],),
             ([[0.0, -1.0], [0.0, 0.5], [0.5, -2.0]],),

@@ -267,12 +267,14 @@ def _sparse_dot(kept, places, inputs):
 
 
 def _draw_sparse(rng):
-    """Two to five groups of four inputs, all different, and two kept weights in each."""
+    """Two to five groups of four inputs, all different or two equal, and two kept weights in each."""
     groups = rng.randrange(2, 6)
     inputs = [
         sign * number
         for sign, number in zip(rng.choices([-1, 1], k=4 * groups), rng.sample(range(2, 99), k=4 * groups), strict=True)
     ]
+    if rng.random() < 0.3:
+        inputs[-1] = inputs[0]
     places = [place for _ in range(groups) for place in sorted(rng.sample(range(4), k=2))]
     return [rng.choice([-1, 1]) * rng.randrange(1, 50) for _ in places], places, inputs
 
@@ -312,7 +314,7 @@ CHECKS = [
         public=[
             ([2, -1, 3, 5], [1, 2, 0, 3], [10, 20, 30, 40, 50, 60, 70, 80]),
             ([5, 5, -2, 5], [1, 3, 0, 2], [3, 1, 4, 15, 9, 2, 6, 53]),
-            ([4, 7, 6, -2, 1, 3], [0, 3, 2, 3, 1, 2], [11, -5, 2, 7, 13, 8, -17, 9, 4, 6, -3, 12]),
+            ([4, 7, 6, -2, 1, 3], [0, 3, 2, 3, 1, 2], [11, -5, 2, 7, 13, 8, -17, 9, 4, 11, -3, 12]),
         ],
         generate=_draw_sparse,
         reference=_sparse_dot,

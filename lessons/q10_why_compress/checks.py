@@ -75,7 +75,8 @@ def _group(rng, size, bits, largest=None):
 
 def _draw_grid(rng):
     bits = rng.randrange(2, 9)
-    return _group(rng, rng.randrange(5, 9), bits), bits
+    weights = _group(rng, rng.randrange(5, 9), bits)
+    return weights + rng.sample(weights, rng.randrange(2)), bits
 
 
 def _pays_after(small, large, tokens):
@@ -495,7 +496,7 @@ CHECKS = [
         points=0,
         signature="on_grid(weights, bits)",
         public=[
-            ([1.0, -0.6, 0.25, 0.0], 4),
+            ([1.0, -0.6, 0.25, 0.0, -0.6], 4),
             ([-0.5, -1.3, -2.0], 3),
             ([0.3, 2.54, -1.1, 0.777, -0.013], 8),
             ([7.0, 3.4996, -1.2], 4),

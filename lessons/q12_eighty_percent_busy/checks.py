@@ -170,8 +170,8 @@ def _monitor_shortest(ranks):
 
 
 def _draw_monitor(rng):
-    """Ranks that wait in a kernel that polls. Times are all different, and the lowest gauge is at a rank that is neither
-    the slowest nor the fastest.
+    """Ranks that wait in a kernel that polls. One may stand twice, not the slowest; the lowest gauge is at a rank that is
+    neither the slowest nor the fastest.
     """
     count = rng.randrange(3, 9)
     own = [part / 100 for part in rng.sample(range(20, 60), count)]
@@ -180,7 +180,10 @@ def _draw_monitor(rng):
     gauges = [rng.randrange(93, 100) for _ in own]
     low = rng.choice([place for place in range(count) if place not in (late, own.index(min(own)))])
     gauges[low] = rng.randrange(80, 92)
-    return ([[gauge, seconds] for gauge, seconds in zip(gauges, own, strict=True)],)
+    ranks = [[gauge, seconds] for gauge, seconds in zip(gauges, own, strict=True)]
+    like = [rank for place, rank in enumerate(ranks) if place not in (late, low)]
+    ranks[late:late] = rng.sample(like, min(len(like), rng.randrange(2)))
+    return (ranks,)
 
 
 # ---- the lesson's own: one line each --------------------------------------------------------------
@@ -438,6 +441,7 @@ CHECKS = [
                     *([96, 0.6 + place / 100] for place in range(7)),
                     [98, 0.95],
                     [97, 0.3],
+                    [95, 0.4],
                 ],
             ),
         ],

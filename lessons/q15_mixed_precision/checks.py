@@ -288,6 +288,7 @@ def _draw_narrowest(rng):
     tensors.append([2 * E2M1[2], 2 * E2M1[1], 0.25])  # exactly from the smallest normal number to the largest
     tensors.append([1e-30, 1e30 * rng.uniform(0.1, 1), 2.0**-9 * 0.9])
     tensors.append([1.0, rng.uniform(1.1, 1.9), 2.0**-25])
+    tensors += rng.sample(tensors, rng.randrange(2))
     rng.shuffle(tensors)
     return tensors, formats
 
@@ -502,7 +503,7 @@ CHECKS = [
         points=3,
         signature="narrowest(tensors, formats)",
         public=[
-            ([[1e-8, 1e-5, 0.01], [1e-8, 1e-5, 0.04], [100.0, 2000.0, 0.0625]], [FP16, E4M3]),
+            ([[1e-8, 1e-5, 0.01], [1e-8, 1e-5, 0.04], [100.0, 2000.0, 0.0625], [1e-8, 1e-5, 0.01]], [FP16, E4M3]),
             ([[0.01, 100.0, 0.0625], [1e-30, 1.0, 0.01], [1e-30, 1.0, 0.001]], [FP32, BF16, E5M2, E4M3]),
             ([[1.0, 4.9, 0.25], [1.15, 6.8, 0.25], [1.0, 5.0, 0.3], [1e-30, 1.0, 0.001]], [E4M3, FP16, E2M1, BF16]),
             (

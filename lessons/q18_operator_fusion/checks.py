@@ -244,8 +244,11 @@ def _draw_fold(rng):
         return [rng.choice([-1, 1]) * rng.randrange(3, 40) / 8 for _ in range(count)]
 
     variances = [rng.choice([0.0625, 0.25, 4.0, 6.25, 9.0]) for _ in range(outputs)]
+    weights = [signed(inputs) for _ in range(outputs)]
+    if rng.random() < 0.3:
+        weights[-1] = weights[0]
     return (
-        [signed(inputs) for _ in range(outputs)],
+        weights,
         signed(outputs),
         signed(outputs),
         variances,
@@ -385,6 +388,16 @@ CHECKS = [
                 [0.5, -2.5],
                 [1.0, 2.0],
                 0.125,
+            ),
+            # channels that share weights, or one of their other numbers
+            (
+                [[1.0, 2.0], [1.0, 2.0], [0.5, -1.0]],
+                [3.0, 1.0, 3.0],
+                [1.0, 2.0, 2.0],
+                [3.75, 0.75, 3.75],
+                [2.0, 2.0, -1.5],
+                [0.5, -1.0, -1.0],
+                0.25,
             ),
         ],
         generate=_draw_fold,

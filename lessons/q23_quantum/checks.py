@@ -152,13 +152,15 @@ def _gradient_first_shots(plus, minus, shots):
 
 
 def _draw_gradient(rng):
-    """Two to five angles with shots of their own; at least one slope is not near 0, and not all shots are equal."""
+    """Two to six angles, most with shots of their own; at least one slope is not near 0, and not all shots are equal."""
     many = rng.sample([40, 100, 160, 400, 1000], rng.randrange(2, 6))
     plus = [rng.randrange(0, shots + 1) for shots in many]
     minus = [rng.randrange(0, shots + 1) for shots in many]
     place = rng.randrange(1, len(many))
     minus[place] = many[place] - plus[place] if abs(2 * plus[place] - many[place]) > many[place] / 4 else 0
     plus[place] = plus[place] or many[place]
+    if rng.random() < 0.5:  # an angle read as often as the first, with as many zeros one way
+        plus, minus, many = [*plus, plus[0]], [*minus, rng.randrange(0, many[0] + 1)], [*many, many[0]]
     return plus, minus, many
 
 
@@ -391,6 +393,7 @@ CHECKS = [
             ([500, 40], [500, 10], [1000, 160]),
             ([], [], []),
             ([7, 150], [9, 1], [40, 160]),
+            ([70, 10, 70], [30, 60, 10], [100, 100, 250]),
             ([49, 24, 9, 700, 33], [30, 30, 9, 100, 12], [160, 100, 40, 1000, 400]),
         ],
         generate=_draw_gradient,
