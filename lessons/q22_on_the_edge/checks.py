@@ -246,7 +246,13 @@ CHECKS = [
         id="q22.turn-rate",
         points=0,
         signature="tokens_per_second(weights, bits, cache_bytes, bandwidth)",
-        public=[(7.5e9, 4, 6.7e7, 51.2e9), (1.03e9, 8, 5e8, 17.1e9), (7.5e9, 16, 1.3e8, 3.35e12), (3e9, 4.5, 0, 136e9)],
+        public=[
+            (7.5e9, 4, 6.7e7, 51.2e9),
+            (1.03e9, 8, 5e8, 17.1e9),
+            (7.5e9, 16, 1.3e8, 3.35e12),
+            (3e9, 4.5, 0, 136e9),
+            (3, 2.5, 1, 9),
+        ],
         generate=lambda rng: (
             rng.randrange(5, 700) * 1e8,
             rng.choice([2, 3, 4.5, 6, 8, 16]),
@@ -339,8 +345,8 @@ CHECKS = [
         public=[
             (1024, 4, 32, 16),
             (8_000_000_000, 4, 128, 20),
-            (100, 8, 64, 32),
-            (4096, 3, 16, 8),
+            (8193, 8, 4096, 32),
+            (48, 3, 16, 8),
             (17, 3, 16, 20),
             (5, 4, 32, 20),
             (31, 5, 16, 20),
@@ -423,12 +429,12 @@ CHECKS = [
         groups={ON_THE_WAY: 1, HOT: 1, NEVER: 1},
         public={
             ON_THE_WAY: [(600, 8, 2.5, 180, 0.5), (0.75, 6, 0.5, 0.25, 2)],
-            HOT: [(600, 8, 2.5, 0, 0.5), (90, 4, 1, 0, 1.25)],
+            HOT: [(600, 8, 2.5, 0, 0.5), (90.25, 4, 1, 0, 1.25)],
             NEVER: [
                 (120, 8, 2.5, 180, 0.5),
                 (180, 8, 2.5, 180, 0.25),
                 (600, 2, 2.5, None, 0.5),
-                (100, 4, 1, None, 1.5),
+                (100.25, 4, 1, None, 1.5),
             ],
         },
         generate=_draw_written,
@@ -451,10 +457,10 @@ CHECKS = [
         public={
             ENOUGH: [
                 _in_mib(cache=128, room=512, weights=14_000),
-                _in_mib(cache=64, room=256, weights=2048),
+                _in_mib(cache=64, room=256, weights=7 * 256),
                 _in_mib(cache=300, room=8, weights=300, watts=256, bandwidth=2**40),
-                _in_mib(cache=16, room=900, weights=500),
-                _in_mib(cache=20, room=2500, weights=2501),
+                _in_mib(cache=600, room=900, weights=500),
+                _in_mib(cache=20, room=20_000, weights=20_001),
                 _in_mib(cache=1 / 8, room=1 / 8, weights=56_000),
                 (1, 0.5, 100, 2, 1.375),
             ],
