@@ -355,7 +355,12 @@ CHECKS = [
         id="q01.turn-tokens",
         points=0,
         signature="enough_tokens(fetched, used_weights, bytes_per_weight, rate, peak)",
-        public=[(8e9, 8e9, 2, 63e9, 989e12), (47e9, 13e9, 2, 63e9, 989e12), (70e9, 70e9, 0.5, 1555e9, 312e12), (8e9, 8e9, 2, 4e12, 1e12)],
+        public=[
+            (8e9, 8e9, 2, 63e9, 989e12),
+            (47e9, 13e9, 2, 63e9, 989e12),
+            (70e9, 70e9, 0.5, 1555e9, 312e12),
+            (8e9, 8e9, 2, 4e12, 1e12),
+        ],
         generate=_draw_tokens,
         reference=_tokens,
         wrong={
