@@ -218,6 +218,12 @@ def _sectors_of_the_stretch(stride, bytes_per_number, offset):
     return stride * bytes_per_number
 
 
+def _sectors_and_a_carry(stride, bytes_per_number, offset):
+    """Right for a narrow stride: the sectors without an offset, and one more if it carries the last number over."""
+    reach = 31 * stride * bytes_per_number
+    return min(32, reach // 32 + 1) + (offset % 32 + reach % 32 >= 32)
+
+
 def _sectors_from_zero(stride, bytes_per_number, offset):
     return min(32, ceil((offset + (31 * stride + 1) * bytes_per_number) / 32))
 
@@ -235,9 +241,15 @@ _SECTORS_WRONG = (
 
 
 def _draw_sectors(rng):
-    """A draw in which each of the slips shows."""
+    """A draw in which each of those slips shows; now and then a stride so wide that each number has its own sector."""
+    wide = rng.random() < 0.4
     while True:
         size = rng.choice([2, 4, 8])
+        if wide:
+            stride, offset = rng.randrange(32 // size + 1, 40), size * rng.randrange(1, 128 // size)
+            if _sectors_and_a_carry(stride, size, offset) > 32:
+                return stride, size, offset
+            continue
         stride, offset = rng.randrange(2, 16), size * rng.randrange(32 // size, 128 // size)
         right = _sectors(stride, size, offset)
         if all(wrong(stride, size, offset) != right for wrong in _SECTORS_WRONG):
@@ -343,7 +355,12 @@ CHECKS = [
         id="q01.turn-tokens",
         points=0,
         signature="enough_tokens(fetched, used_weights, bytes_per_weight, rate, peak)",
-        public=[(8e9, 8e9, 2, 63e9, 989e12), (47e9, 13e9, 2, 63e9, 989e12), (70e9, 70e9, 0.5, 1555e9, 312e12)],
+        public=[
+            (8e9, 8e9, 2, 63e9, 989e12),
+            (47e9, 13e9, 2, 63e9, 989e12),
+            (70e9, 70e9, 0.5, 1555e9, 312e12),
+            (8e9, 8e9, 2, 4e12, 1e12),
+        ],
         generate=_draw_tokens,
         reference=_tokens,
         wrong={
@@ -384,6 +401,7 @@ CHECKS = [
             (8_000_000_000, 1, [63e9, 12e9, 3.35e12, 5e9]),
             (13_000_000_000, 2, [25e9, 7e9, 25e9]),
             (30_000_000_000, 2, [40e9, 25e9, 1555e9, 12e9, 3e9]),
+            (13_000_000_000, 2, [6e9, 6e9, 25e9]),  # two slowest places, one behind the other
         ],
         generate=_draw_checkpoint,
         reference=_checkpoint,
@@ -440,6 +458,7 @@ CHECKS = [
             (1, 4, 64),
             (20, 1, 3),
             (1, 4, 4),  # the last number begins a sector
+            (5, 8, 8),  # each number in a sector of its own, and an offset
         ],
         generate=_draw_sectors,
         reference=_sectors,
@@ -452,6 +471,7 @@ CHECKS = [
             "the short formula": _sectors_formula,
             "the whole stretch": _sectors_of_the_stretch,
             "from the first sector": _sectors_from_zero,
+            "one more than threads": _sectors_and_a_carry,
             "relative to the ideal": _sectors_excess,
         },
     ),
@@ -459,7 +479,7 @@ CHECKS = [
         id="q01.transpose",
         points=4,
         signature="transpose_gain(bytes_per_number, line, tile)",
-        public=[(4, 64, 16), (4, 64, 4), (4, 64, 64), (8, 64, 32), (2, 128, 8), (4, 64, 512)],
+        public=[(4, 64, 16), (4, 64, 4), (4, 64, 64), (8, 64, 32), (2, 128, 8), (4, 64, 512), (1, 64, 1)],
         generate=_draw_transpose,
         reference=_gain,
         wrong={
