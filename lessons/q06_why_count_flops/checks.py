@@ -218,6 +218,10 @@ def _count_unsorted(ops):
     return whole | {"unknown": list(dict.fromkeys(op["op"] for op in ops if op["op"] in whole["unknown"]))}
 
 
+def _count_once(ops):
+    return _count([op for place, op in enumerate(ops) if op not in ops[:place]])
+
+
 def _count_square_kernel(ops):
     square = [op | {"kernel": [op["kernel"][0]] * 2} if op["op"] == "conv" else op for op in ops]
     return _count(square)
@@ -243,6 +247,18 @@ _IMAGES = [
     {"op": "linear", "rows": 10, "in": 64, "out": 10, "bias": True},
     {"op": "embedding", "rows": 5, "width": 3},
 ]
+_TWICE = [  # equal operations, and unknown ones that look like those it knows
+    {"op": "linear", "rows": 20, "in": 12, "out": 36, "bias": False},
+    {"op": "bmm", "batch": 2, "m": 20, "k": 6, "n": 20},
+    {"op": "conv", "positions": 49, "in": 24, "out": 24, "kernel": [3, 1], "groups": 4},
+    {"op": "conv_transpose", "positions": 49, "in": 24, "out": 24, "kernel": [3, 3], "groups": 1},
+    {"op": "bilinear", "rows": 20, "in": 12, "out": 36, "bias": False},
+    {"op": "linear", "rows": 20, "in": 12, "out": 36, "bias": False},
+    {"op": "bmm", "batch": 2, "m": 20, "k": 6, "n": 20},
+    {"op": "conv", "positions": 49, "in": 24, "out": 24, "kernel": [3, 1], "groups": 4},
+    {"op": "embedding_bag", "rows": 20, "width": 12},
+    {"op": "baddbmm", "batch": 2, "m": 20, "k": 6, "n": 20},
+]
 _KNOWN = [
     {"op": "linear", "rows": 20, "in": 12, "out": 36, "bias": False},
     {"op": "conv", "positions": 49, "in": 24, "out": 24, "kernel": [1, 7], "groups": 24},
@@ -250,8 +266,8 @@ _KNOWN = [
 
 
 def _draw_count(rng):
-    """A trace with every kind of operation and five unknown ones, two of them twice, in any order: a set of so many
-    names is hardly ever sorted by chance.
+    """A trace with every kind of operation, two products of it twice, and five unknown ones, two of them twice, in any
+    order: a set of so many names is hardly ever sorted by chance.
     """
     channels, unknown = 8 * rng.randrange(2, 9), rng.sample(["cumsum", "fft", "roll", "scan", "sort", "topk"], 4)
     ops = [
@@ -283,6 +299,7 @@ def _draw_count(rng):
         *({"op": name, "rows": rng.randrange(2, 9)} for name in (*unknown, *unknown[:2])),
         {"op": "fused_attention", "batch": rng.randrange(2, 9), "m": rng.randrange(20, 99), "width": 64},
     ]
+    ops += [dict(op) for op in ops if op["op"] in ("linear", "bmm")]
     rng.shuffle(ops)
     return (ops,)
 
@@ -442,7 +459,13 @@ CHECKS = [
         id="q06.block-flops",
         points=4,
         signature="block_flops(tokens, d_model, heads, kv_heads, head_dim, d_ff)",
-        public=[(2048, 4096, 32, 8, 128, 14336), (100, 1024, 16, 8, 128, 3072), (1, 64, 4, 2, 8, 96)],
+        public=[
+            (2048, 4096, 32, 8, 128, 14336),
+            (100, 1024, 16, 8, 128, 3072),
+            (1, 64, 4, 2, 8, 96),
+            (35, 90, 6, 1, 20, 250),
+            (40, 90, 3, 3, 20, 130),
+        ],
         generate=_draw_block,
         reference=_block,
         wrong={
@@ -461,7 +484,7 @@ CHECKS = [
         id="q06.honest-counter",
         points=4,
         signature="count(ops)",
-        public=[(_TRACE,), (_IMAGES,), (_KNOWN,)],
+        public=[(_TRACE,), (_IMAGES,), (_KNOWN,), (_TWICE,)],
         generate=_draw_count,
         reference=_count_right,
         wrong={
@@ -476,6 +499,7 @@ CHECKS = [
             "named twice": lambda ops: _count(ops, once=False),
             "unsorted": _count_unsorted,
             "square kernel": _count_square_kernel,
+            "equal ones once": _count_once,
         },
     ),
 ]
