@@ -105,7 +105,7 @@ def _plan_swapped(batch, cards, fixed, each, capacity):
 
 def _draw_plan(rng):
     """MB. The limit lies exactly on a divisor or between two (no halving leads to either), now and then at one example,
-    below it, below what is fixed, or above all.
+    below it, at or below what is fixed, or above all.
     """
     cards = rng.choice([2, 3, 4, 8])
     mine = rng.choice([12, 18, 20, 24, 30, 36, 48, 60, 90, 98, 154, 210, 330])
@@ -119,7 +119,7 @@ def _draw_plan(rng):
     elif kind < 0.8:
         room = each * rng.choice(between) + rng.randrange(0, each)
     else:
-        room = rng.choice([-each, each // 2, each - 1, each, each * (mine + 1)])
+        room = rng.choice([-each, 0, each // 2, each - 1, each, each * (mine + 1)])
     return mine * cards, cards, fixed, each, fixed + room
 
 
@@ -345,7 +345,7 @@ CHECKS = [
             ([None, [2.0]], [0, 7]),
             ([[2.0, 1.0], [5.0, 0.5], [2.0, 1.0]], [1, 4, 7]),
             ([[1.0], [2.0], [4.0], [32.0], [8.0]], [6, 1, 6, 2, 3]),
-            ([[0.25, 1.5]], [5]),
+            ([[-0.25, 1.5]], [5]),
             ([None, None, [1.0, 4.0], [0.0, 0.0], [2.0, 0.5], None], [0, 0, 2, 5, 6, 0]),
         ],
         generate=_draw_accumulated,
@@ -378,8 +378,10 @@ CHECKS = [
             (26, 2, 100, 10, 200),
             (60, 1, 500, 50, 1200),  # one card
             (14, 2, 100, 10, 90),
+            (14, 2, 100, 10, 100),  # no room at all
             (660, 2, 500, 10, 520),
             (308, 2, 500, 10, 700),
+            (660, 2, 500, 10, 2000),
         ],
         generate=_draw_plan,
         reference=_plan,
@@ -403,6 +405,7 @@ CHECKS = [
             (124_439_808, 2, 16, 64, False),
             (10**6, 4, 3, 1, False),
             (10**6, 4, 1, 8, True),
+            (10**6, 4, 1, 8, False),
         ],
         generate=_draw_bytes,
         reference=_bytes_sent,
@@ -437,6 +440,7 @@ CHECKS = [
             ([8, 120.0], [32, 45.0]),
             ([40.5, 10.65], [81, 8.875]),
             ([0.5, 250_000], [2, 181_000]),  # batches in millions of tokens
+            ([1000, 21_000], [250, 81_000]),  # both far below the critical batch
         ],
         generate=_draw_critical,
         reference=_critical,
@@ -456,7 +460,7 @@ CHECKS = [
         public=[
             ([[2, 2, 2, 2], [10], [4, 4], [6], [9]], 2, 0.5),
             ([[1], [3]], 2, 1.0),
-            ([[1, 5], [3]], 1, 0.5),
+            ([[-1, 2.5], [-3]], 1, 0.5),
             ([[8, 8, 8], [20], [1], [2, 4], [30, 31], [7], [50, 60]], 3, 0.25),
             ([[4]], 4, 0.5),
             ([[4, 4], [4, 4], [1], [9]], 3, 0.5),
