@@ -206,6 +206,8 @@ _LAPTOP = {"peaks": {"fp32": 2e11, "bf16": 4e11}, "memory_bandwidth": 3e10, "cal
 _SERVER = {"peaks": {"fp32": 2e13, "bf16": 3e14}, "memory_bandwidth": 1.5e12, "call_overhead": 5e-6}
 # No machine that is sold: its arithmetic is so slow, for its memory, that even an addition is compute-bound.
 _SLOW = {"peaks": {"fp32": 2e9, "bf16": 4e9}, "memory_bandwidth": 3e10, "call_overhead": 4e-6}
+# Its fp32 ridge point lies between the intensities of an addition in fp32, 1/12, and in bf16, 1/6.
+_BETWEEN = {"peaks": {"fp32": 4e9, "bf16": 8e9}, "memory_bandwidth": 3e10, "call_overhead": 4e-6}
 
 
 def _draw_predict(rng):
@@ -363,6 +365,8 @@ CHECKS = [
             (320, 4096, 4096, 989e12, 3.35e12),
             (3000, 256, 256, 989e12, 3.35e12),
             (6000, 8192, 1024, 312e12, 1.555e12),
+            (600, 512, 4096, 312e12, 1.555e12),  # above this ridge point, below an H100's; only both sides tell
+            (600, 4096, 512, 312e12, 1.555e12),
         ],
         generate=_draw_layer,
         reference=_layer_seconds,
@@ -443,6 +447,8 @@ CHECKS = [
             ([[17_766, 17_766], [4096, 4096]], 4, 4096e12, 1e12),  # more than 100,000 rows
             ([[640, 40]], 2, 35e12, 936e9),  # the ratio's fifth decimal decides
             ([[47, 1024], [4096, 51]], 2, 137e12, 4e12),  # half a number a row more or less decides
+            ([[54, 144], [160, 1436]], 2, 16e12, 1e12),  # exactly 27, an odd number, and a hair above 18
+            ([[4096, 4096], [64, 32]], 1, 2e12, 4e12),  # one row is enough
         ],
         generate=_draw_smallest_batch,
         reference=_smallest_batch,
@@ -470,6 +476,16 @@ CHECKS = [
             ([["matmul", [8, 1024, 1024], "fp32"]], _LAPTOP),
             ([["matmul", [210, 4096, 4096], "bf16"]], _SERVER),  # more rows than the ridge point, and memory-bound
             ([["add", [1_000_000], "fp32"], ["matmul", [8, 1024, 1024], "fp32"]], _SLOW),
+            ([["add", [1_000_000], "bf16"]], _SLOW),  # compute-bound, at an intensity of 1/6 and not 1/12
+            (
+                [  # only all three sides tell; between the two ridge points
+                    ["matmul", [600, 512, 4096], "bf16"],
+                    ["matmul", [600, 4096, 512], "bf16"],
+                    ["matmul", [64, 1024, 1024], "fp32"],
+                ],
+                _SERVER,
+            ),
+            ([["add", [1_000_000], "fp32"]], _BETWEEN),  # memory-bound, though 1/6 would be above the ridge point
             (
                 [
                     ["matmul", [2048, 4096, 4096], "bf16"],
