@@ -386,7 +386,7 @@ CHECKS = [
         id="q08.resnet",
         points=4,
         signature="resnet_flops(blocks, side)",
-        public=[([3, 4, 6, 3], 224), ([1, 1, 1, 1], 64), ([3, 4, 23, 3], 256)],
+        public=[([3, 4, 6, 3], 224), ([1, 1, 1, 1], 64), ([3, 4, 23, 3], 256), ([1, 2, 1, 1], 32)],
         generate=_draw_resnet,
         reference=_resnet,
         same=EXACT,
@@ -451,7 +451,7 @@ CHECKS = [
         points=3,
         signature="convolution_intensity(inputs, outputs, kernel, stride, groups, side, bytes_per_number)",
         public=[
-            (96, 96, 3, 1, 96, 112, 2),
+            (144, 144, 3, 1, 144, 56, 2),
             (64, 64, 3, 1, 1, 56, 2),
             (128, 256, 3, 2, 4, 28, 4),
             (256, 512, 1, 2, 1, 28, 2),
