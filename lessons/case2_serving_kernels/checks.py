@@ -502,6 +502,7 @@ CHECKS = [
             (40, 8, 60, 16),
             (12, 16, 160, 40),
             (900, 16, 40, 20),
+            (30, 8, 8, 8),
         ],
         generate=_draw_sequences,
         reference=_sequences,
