@@ -166,12 +166,13 @@ SAMPLERS = (*map(_all, (_race_colder, _race_hot, _race_plus, _race_no_log, _race
 
 
 def _draw_sample(rng, group):
-    """Six to eleven draws; each wrong way gives another list. Large logits lie near 2,000, where exp overflows."""
+    """Six to twelve draws; each wrong way gives another list. Large logits lie near 2,000, where exp overflows."""
     while True:
         tokens, shift = rng.randrange(3, 7), 2000 if group == LARGE else 0
         logits = [shift + rng.randrange(-8, 9) / 4 for _ in range(tokens)]
         temperature = rng.choice([0.25, 0.5, 2, 4])
         draws = [_noise(rng, tokens) for _ in range(rng.randrange(6, 12))]
+        draws += rng.sample(draws, rng.randrange(2))
         right = _all(_race)(logits, temperature, draws)
         scores = [[z / temperature - log(e) for z, e in zip(logits, noise, strict=True)] for noise in draws]
         ways = SAMPLERS + ((_all(_race_exp),) if group == LARGE else ())
@@ -406,7 +407,7 @@ CHECKS = [
             USUAL: [
                 ([2.0, 1.0, 0.0], 1, [[0.9, 0.1, 0.2], [0.5, 0.5, 0.5]]),
                 ([0.0, 3.0], 0.5, [[0.1, 4.0], [0.001, 3.0], [1.0, 1.0]]),
-                ([1.0, 0.0, -1.0, 0.5], 2, [[1.5, 0.6, 0.25, 1.1], [0.8, 0.9, 0.1, 2.0]]),
+                ([1.0, 0.0, -1.0, 0.5], 2, [[1.5, 0.6, 0.25, 1.1], [0.8, 0.9, 0.1, 2.0], [1.5, 0.6, 0.25, 1.1]]),
             ],
             LARGE: [
                 ([2001.0, 2000.0, 1999.5], 0.5, [[2.5, 0.2, 0.9], [0.4, 0.5, 0.002], [1.0, 1.5, 0.7]]),

@@ -341,10 +341,12 @@ def _lost_by_class(seconds, flops, peak):
 
 def _draw_lost(rng):
     """A step of three to six classes: the first beats the peak, as the model's FLOPs may be more than those that ran; the
-    last does no FLOPs, and the others up to 90 % of what they could.
+    last of them does no FLOPs, and the others up to 90 % of what they could. One may stand twice.
     """
     peak, seconds = rng.choice([1e12, 50e12, 312e12]), [rng.randrange(5, 90) / 1000 for _ in range(rng.randrange(3, 7))]
     shares = [rng.uniform(1.3, 1.8), *(rng.uniform(0.2, 0.9) for _ in seconds[2:]), 0]
+    if rng.random() < 0.5:  # two that are alike
+        seconds, shares = [*seconds, seconds[1]], [*shares, shares[1]]
     return seconds, [round(share * taken * peak) for share, taken in zip(shares, seconds, strict=True)], peak
 
 
@@ -388,7 +390,7 @@ CHECKS = [
         signature="lost(seconds, flops, peak)",
         public=[
             ([0.038, 0.005, 0.004], [6_442_450_944, 402_653_184, 0], 200e9),
-            ([0.5, 0.25, 0.125, 0.125], [2e12, 0.25e12, 0, 1.2e12], 8e12),
+            ([0.5, 0.25, 0.125, 0.125, 0.0625], [2e12, 0.25e12, 0, 1.2e12, 0.25e12], 8e12),
         ],
         generate=_draw_lost,
         reference=_lost,

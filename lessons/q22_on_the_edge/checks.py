@@ -71,7 +71,7 @@ SRAM_WRONG = {
 
 
 def _draw_layers(rng):
-    """Three to six layers, drawn until the slips differ from the right answer: in half of the draws the worst layer
+    """Three to six layers, and one of them often again, drawn until the slips differ from the right answer: in half of the draws the worst layer
     grows and may not overwrite for that reason, in the others it shrinks and may not because it is not allowed to.
     """
     spared = rng.choice(["grows in place", "always in place"])
@@ -81,6 +81,7 @@ def _draw_layers(rng):
             read = rng.randrange(1, 64) * 1024
             written = read if rng.random() < 0.3 else rng.randrange(1, 64) * 1024
             layers.append([read, written, rng.choice([0, 0, rng.randrange(1, 40) * 1024]), rng.random() < 0.5])
+        layers += rng.sample(layers, rng.randrange(2))
         right = _sram(layers)
         if all(slip(layers) != right for name, slip in SRAM_WRONG.items() if name != spared):
             return (layers,)
@@ -382,6 +383,7 @@ CHECKS = [
             ([[50, 20, 45, True], [60, 20, 0, False]],),
             ([[40, 41, 0, True], [50, 20, 0, False]],),
             ([[20, 6, 0, False], [8, 4, 0, False], [10, 12, 15, True]],),
+            ([[20, 12, 5, False], [12, 12, 20, False], [12, 12, 20, False], [30, 4, 0, True]],),
         ],
         generate=_draw_layers,
         reference=_sram,
