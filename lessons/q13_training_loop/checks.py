@@ -122,8 +122,12 @@ def _cut_without(what):
 def _cut_rules(operations, slip):
     files, found = {"last.pt": ["old", True]}, ["old"]
     for operation in operations:
-        name = operation[1]
-        if operation[0] == "write":
+        name, over = operation[1], operation[-1]
+        aside = over != "last.pt" and files.get(over) == ["old", True] and operation[0] in ("write", "rename")
+        if slip == "old aside" and aside:
+            if operation[0] == "rename":
+                del files[name]
+        elif operation[0] == "write":
             files[name] = ["new", slip == "written is safe"]
         elif operation[0] == "force":
             for each in files if slip == "forces all" else [name]:
@@ -143,8 +147,9 @@ def _cut_rules(operations, slip):
 
 
 def _draw_cut(rng):
-    """First the old file is forced, under its name or another. Then four saves or more in any order, each in a way that
-    people have tried; three of the ways are always among them, one of these twice, so that its second rename strikes a file.
+    """First the old file is forced, under its name or another; in most draws it then ends under another name. Then four
+    saves or more in any order, each in a way that people have tried; three of the ways are always among them, one of these
+    twice, so that its second rename strikes a file. At the end whatever the rules allow.
     """
     new = f"new-{rng.randrange(10)}.pt"
     last = "last.pt"
@@ -162,9 +167,32 @@ def _draw_cut(rng):
         *rng.sample(others, rng.randrange(1, 3)),
     ]
     rng.shuffle(ways)
-    aside = [["rename", last, "older.pt"], ["force", "older.pt"], ["rename", "older.pt", last]]
-    first = rng.choice([[["force", last]], aside])
-    return (first + [operation for way in ways for operation in way],)
+    away, back = ["rename", last, "older.pt"], ["rename", "older.pt", last]
+    first = rng.choice([[["force", last]], [away, ["force", "older.pt"], back]])
+    written, replaced = [away, ["write", "older.pt"], back], [["write", new], away, ["rename", new, "older.pt"], back]
+    first = first + rng.choice([[], written, written, replaced, replaced])
+    operations = first + [operation for way in ways for operation in way]
+    return (operations + _wander(rng, operations, [last, new, "older.pt"]),)
+
+
+def _wander(rng, operations, names):
+    """A dozen more operations that the rules allow after these."""
+    there, more = {"last.pt"}, []
+    for what, name, *other in operations:
+        there = there - {name} if what in ("rename", "delete") else there | {name}
+        there |= set(other)
+    while len(more) < 12:
+        what, name = rng.choice(["write", "force", "rename", "rename"]), rng.choice(names)
+        if what == "write":
+            there.add(name)
+            more.append([what, name])
+        elif name in there and what == "force":
+            more.append([what, name])
+        elif name in there:
+            other = rng.choice([each for each in names if each != name])
+            there = there - {name} | {other}
+            more.append([what, name, other])
+    return more
 
 
 # ---- q13.scaled-step -----------------------------------------------------------------------------
@@ -359,6 +387,7 @@ CHECKS = [
             (30, 40, 5, 10, []),
             (100, 40, 5, 10, [1]),
             (100, 40, 5, 10, [0]),
+            (100, 40, 5, 10, [3, 12, 21, 30, 39, 48, 57, 66, 75, 84]),
         ],
         generate=_draw_finish,
         reference=_finish,
@@ -436,6 +465,15 @@ CHECKS = [
                 ],
             ),
             ([["write", "last.pt"], ["write", "new.pt"], ["force", "new.pt"], ["rename", "new.pt", "last.pt"]],),
+            ([["rename", "last.pt", "a.pt"], ["write", "a.pt"], ["rename", "a.pt", "last.pt"]],),
+            (
+                [
+                    ["rename", "last.pt", "a.pt"],
+                    ["write", "b.pt"],
+                    ["rename", "b.pt", "a.pt"],
+                    ["rename", "a.pt", "last.pt"],
+                ],
+            ),
             (
                 [
                     ["write", "new.pt"],
@@ -457,6 +495,7 @@ CHECKS = [
             "copied": _cut_without("copies"),
             "never deleted": _cut_without("never deleted"),
             "swapped": _cut_without("swaps"),
+            "old aside": _cut_without("old aside"),
         },
     ),
     Check(
@@ -480,6 +519,7 @@ CHECKS = [
                 ([1.0, 2.0], [-70_000.0, 5.0], 1024.0, 1.0, 0.1),
                 ([1.0, 2.0, 3.0], [80_000.0, -80_000.0, 5.0], 1.0, 1.0, 0.1),
                 ([0.5, 0.25, 4.0, 4.0, 1.0], [100.0, -300.0, 7.0, 7.0, 65_505.0], 128.0, 2.0, 0.25),
+                ([1.0], [-65_504.5], 2.0, 1.0, 0.1),
             ],
         },
         generate=_draw_scaled,
