@@ -90,7 +90,7 @@ _CLASSICAL = {"the first only", "the first two only", "the first three only", "w
 _CLASSICAL |= {"backwards", "each value once"}
 
 _TWICE = "with a value twice"
-"""The kind of list that every check is to ask: `list.index` finds the first of two equal things, a set keeps one."""
+"""`list.index` finds the first of two equal things, a set keeps one."""
 
 FEW = 6
 """Different values of an argument, lengths of a list or values of an answer that are met one by one."""
@@ -134,18 +134,25 @@ def of_arguments(check: Check, draws: Sequence[dict] = ()) -> Iterator[Mutant]:
         for how, change in _clips(values, [given[name] for given in public if name in given]).items():
             run = _given(reference, names, {name: lambda given, name=name, change=change: change(given[name])})
             yield Mutant(f"{name}: {how}", run, mixed=False)
+    asked = {what for name in names for what in _asked_of(inputs, name)}
     for what, refused in _special(inputs, names):
-        wanted = _unready if what in {f"{name} {_TWICE}" for name in names if _has_several(inputs, name)} else None
-        yield Mutant(f"{what} refused", _unless(reference, names, refused), wanted, mixed=False)
+        yield Mutant(
+            f"{what} refused", _unless(reference, names, refused), _unready if what in asked else None, mixed=False
+        )
 
 
-def _has_several(inputs: Sequence[dict], name: str) -> bool:
-    """Whether an argument is a list of more than one thing, and not of things that are told apart by name."""
+def _asked_of(inputs: Sequence[dict], name: str) -> Iterator[str]:
+    """The kinds of an argument that some public input must be of: of a list that may hold one thing or several one with
+    a single thing; where these are not told apart by name, one with two that are equal.
+    """
     values = [given[name] for given in inputs if name in given]
     if not all(isinstance(value, list) for value in values) or not any(len(value) > 1 for value in values):
-        return False
+        return
+    if len(set(map(len, values))) > 1:
+        yield f"{name} of length 1"
     called = [[_called(item) for item in value] for value in values]
-    return any(None in each or len(set(each)) < len(each) for each in called)
+    if any(None in each or len(set(each)) < len(each) for each in called):
+        yield f"{name} {_TWICE}"
 
 
 def _called(item) -> str | None:

@@ -542,6 +542,7 @@ CHECKS = [
             "all inputs are good and everybody stays": [
                 ([["ok"] * 3, ["ok"] * 4, ["ok"]], 3),
                 ([["ok"] * 5, ["ok"] * 2], 2),
+                ([["ok"] * 3], 2),
             ],
             "a bad input": [
                 ([["ok", "bad", "ok", "ok", "ok"], ["ok", "ok"]], 3),
@@ -565,7 +566,7 @@ CHECKS = [
         signature="reserved(events, round_mb)",
         groups={REUSE[0]: 1, REUSE[1]: 2},
         public={
-            REUSE[0]: [([10, -1, 20, -2, 41], 2), ([3, 5, 9, -1, 30], 4)],
+            REUSE[0]: [([10, -1, 20, -2, 41], 2), ([3, 5, 9, -1, 30], 4), ([5], 4)],
             REUSE[1]: [
                 ([10, 20, -1, -2, 20, 10], 2),
                 ([30, -1, 7, 25], 10),

@@ -402,6 +402,7 @@ CHECKS = [
             (13_000_000_000, 2, [25e9, 7e9, 25e9]),
             (30_000_000_000, 2, [40e9, 25e9, 1555e9, 12e9, 3e9]),
             (13_000_000_000, 2, [6e9, 6e9, 25e9]),  # two slowest places, one behind the other
+            (2_000_000_000, 4, [16e9]),
         ],
         generate=_draw_checkpoint,
         reference=_checkpoint,
@@ -427,6 +428,7 @@ CHECKS = [
             ([[32, 12], [1280, 6], [4096, 2]], 7, 2),
             ([[32, 4], [1280, 4], [2048, 2]], 2, 4),  # the last level holds less than the one before
             ([[32, 8], [512, 8], [4096, 1]], 7, 8),  # two levels hold as much
+            ([[2048, 4]], 3, 8),
         ],
         generate=_draw_knees,
         reference=_longest,

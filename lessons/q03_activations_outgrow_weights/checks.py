@@ -519,6 +519,7 @@ CHECKS = [
             (_LONG, {f"t{at}": 10 + at**2 for at in range(20)}, 2),
             (_BESIDE, {"a": 10, "b": 20, "n": 40, "c": 80, "e": 160, "r": 320, "f": 640, "g": 1280, "p": 2560}, 4),
             (_THRICE, {"x": 10, "q": 20, "k": 40, "v": 80, "s": 160, "z": 320, "g": 640}, 2),
+            ([["linear", ["a"], "b"]], {"a": 10, "b": 20}, 4),
         ],
         generate=_draw_ledger,
         reference=_ledger,

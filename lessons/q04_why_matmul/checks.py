@@ -617,6 +617,7 @@ CHECKS = [
             ),
             ([[1, 2], [3, 4], [5, 6]], [[1, 2, 3, 4, 5], [6, 7, 8, 9, 1]], 2),
             ([[1, 2, 3], [4, 5, 6], [1, 2, 3], [7, 8, 9], [2, 1, 4]], [[3, 1], [3, 1], [2, 5]], 2),
+            ([[3]], [[5, 2, 7, 1, 4, 6, 8, 9, 3, 2, 1, 7]], 1),
         ],
         generate=_draw_blocked,
         reference=_blocked_right,
@@ -693,6 +694,7 @@ CHECKS = [
             ([[2000, 3450], [2310, 3650], [864, 3040]], 96, 160, 114),
             # one tile, one column and one row more than a wave holds; many waves; the same rows, and the same shape, again
             ([[890, 4850], [1408, 3073], [2817, 3072], [16384, 16384], [1408, 3072], [1408, 3073]], 128, 256, 132),
+            ([[300, 600]], 128, 256, 132),
         ],
         generate=_draw_waves,
         reference=_waves,

@@ -408,6 +408,7 @@ CHECKS = [
             ([5e-6, 5e-6, 5e-6], [2e-6, 30e-6, 2e-6], False),
             ([6e-6, 7e-6, 5e-6, 8e-6], [1e-6, 9e-6, 2e-6, 3e-6], True),
             ([6e-6, 7e-6, 5e-6, 8e-6], [1e-6, 9e-6, 2e-6, 3e-6], False),
+            ([6e-6], [4e-6], True),
         ],
         generate=_draw_pass,
         reference=_pass_seconds,

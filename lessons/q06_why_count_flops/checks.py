@@ -391,6 +391,7 @@ CHECKS = [
         public=[
             ([0.038, 0.005, 0.004], [6_442_450_944, 402_653_184, 0], 200e9),
             ([0.5, 0.25, 0.125, 0.125, 0.0625], [2e12, 0.25e12, 0, 1.2e12, 0.25e12], 8e12),
+            ([0.25], [1.5e12], 8e12),
         ],
         generate=_draw_lost,
         reference=_lost,
@@ -486,7 +487,7 @@ CHECKS = [
         id="q06.honest-counter",
         points=4,
         signature="count(ops)",
-        public=[(_TRACE,), (_IMAGES,), (_KNOWN,), (_TWICE,)],
+        public=[(_TRACE,), (_IMAGES,), (_KNOWN,), (_TWICE,), (_TWICE[:1],)],
         generate=_draw_count,
         reference=_count_right,
         wrong={

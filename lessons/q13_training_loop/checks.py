@@ -483,6 +483,7 @@ CHECKS = [
                     ["rename", "new.pt", "last.pt"],
                 ],
             ),
+            ([["delete", "last.pt"]],),
         ],
         generate=_draw_cut,
         reference=_cut,

@@ -407,6 +407,7 @@ CHECKS = [
             ([0.01, 1.00390625, 1.01171875, 64.265625, 0.0, -0.3, 255.7], 7),  # the fourth: just above a tie
             ([-1.0625, -1.1875, -0.3, 0.9999, 5.0, 5.3, 5.3], 3),
             ([1000.3, -1000.3, 2049.0, 2051.0, 3e-5, 1e-12, 70_001.0, 1e12], 10),  # no smallest, no largest number
+            ([5.3], 4),
         ],
         generate=_draw_rounded,
         reference=_rounded,
@@ -459,6 +460,7 @@ CHECKS = [
                 16.0,
                 2,
             ),  # 65,512: too large by the text, though fp16 rounds it to 65,504
+            ([0.5], 64.0, 2),
         ],
         generate=_draw_scaler,
         reference=_scaler,
@@ -484,6 +486,7 @@ CHECKS = [
             ([400.0, -200.0, 300.0], 1000.0, 0.5),  # each is below the limit, the norm above
             ([300.0, -400.0], 1000.0, 0.6),  # the sum of sizes is above, the norm below
             ([0.25, -0.5, 0.25], 64.0, 1.0),
+            ([-300.0], 100.0, 2.0),
         ],
         generate=_draw_clipped,
         reference=_clipped,
@@ -512,6 +515,7 @@ CHECKS = [
             ),
             # fewer bits in all, though more of them are fraction, or range
             ([[1.0, 10.0, 0.0625], [1.0, 1000.0, 0.0625]], [FP16, E8M3, E3M4]),
+            ([[1.0, 5.0, 0.25]], [FP16]),
         ],
         generate=_draw_narrowest,
         reference=_narrowest,

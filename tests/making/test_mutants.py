@@ -292,6 +292,25 @@ def test_a_kind_of_input_is_met(module, none_drawn, signature, usual, special, n
     ]
 
 
+@pytest.mark.parametrize(
+    ("signature", "public", "asked"),
+    [
+        ("whole(values)", [([3, 4],), ([5, 6, 7],)], ["of length 1", "with a value twice"]),
+        ("whole(values)", [([3, 4],), ([5],)], ["with a value twice"]),
+        ("whole(values)", [([3, 3],), ([5, 6],)], []),
+        ("weighed(values)", [([3, 4],), ([5, 6],)], ["with a value twice"]),
+        ("first_word(prices)", [(["a", "b"],), (["c"],)], []),
+        ("scaled(x)", [(3,), (4,)], []),
+    ],
+)
+def test_a_list_is_asked_with_a_single_thing_and_with_two_equal_ones(module, signature, public, asked):
+    """Though no input, drawn ones among them, is of that kind; not of two equal where things are told apart by name."""
+    name = signature.partition("(")[2][:-1]
+    found = [each.name for each in mutants.tried(a_check(module, signature, public)).survivors]
+    kinds = [each for each in found if each in (f"{name} of length 1 refused", f"{name} with a value twice refused")]
+    assert kinds == [f"{name} {kind} refused" for kind in asked]
+
+
 @pytest.fixture
 def none_drawn(monkeypatch):
     monkeypatch.setattr(mutants, "FEWEST", 0)
