@@ -185,6 +185,8 @@ def _ways_to_n(peak, bandwidth, size):
         (peak / 1e12) / (bandwidth / 1e12) * (3 * size / 2),
         1 / (2 / (3 * size) * (bandwidth / peak)),
         1 / (2 / (3 * size) * bandwidth / peak),
+        3 * size / bandwidth / (2 / peak),  # two times for one row and column, and their ratio
+        3 * size / bandwidth * (peak / 2),
     )
 
 
@@ -580,11 +582,11 @@ CHECKS = [
                 (1979e12, 3.35e12, 1),  # of one byte, on which 3 · bytes // 2 is too little
             ],
             _WHOLE: [  # one that one decimal misses, one larger than all hidden ones, one of one byte
-                (1.1e15, 1e12, 2),
-                (9.5e12, 1e12, 4),
-                (806e12, 8e12, 8),
-                (3.004e15, 2e12, 8),
-                (1.8e15, 3e12, 1),
+                (1053e12, 1.5e12, 2),
+                (59e12, 2e12, 4),
+                (285.75e12, 3e12, 8),
+                (3785e12, 2e12, 8),
+                (1740e12, 2.5e12, 1),
             ],
         },
         generate=_draw_smallest,
