@@ -54,7 +54,9 @@ def calendar(offered, seed=0, length=MONTHS * MONTH, devices=DEVICES) -> Calenda
     return Calendar(work / (devices * length), sum(waits) / len(waits))
 
 
-def mean(offered, seeds=8) -> Calendar:
-    """The mean over several years of other jobs."""
+def mean(offered, seeds=100) -> Calendar:
+    """The mean over many years of other jobs, each begun empty. Near full use single years differ by far: at 0.93 eight of
+    them average 27 to 69 hours.
+    """
     found = [calendar(offered, seed) for seed in range(seeds)]
     return Calendar(*(sum(getattr(each, name) for each in found) / seeds for name in ("used", "wait")))
