@@ -397,15 +397,15 @@ CHECKS = [
                 ],
             ),
             ([["copy", 0.4, 2, 1, 0.5], ["cache", 0.4, 2, 1, 0.5], ["small", 0.2, 5, 1, 0.5]],),
-            # Halves only, so that in any order of the arithmetic four save equally much, and two nothing.
+            # Three save equally much and three nothing, by any formula: of one share and speed-up, or as fast as before.
             (
                 [
-                    ["quick", 0.25, 2, 0.5, 0.5],
+                    ["quick", 0.5, 2, 0.5, 0.25],
                     ["half", 0.5, 2, 2, 1],
                     ["bold", 0.5, 2, 1, 0.5],
-                    ["even", 0.25, 2, 1, 1],
-                    ["no gain", 0.5, 1, 1, 1],
-                    ["idle", 0.25, 1, 4, 0.5],
+                    ["same", 0.25, 1, 0.5, 0.25],
+                    ["idle", 0.5, 1, 1, 0.5],
+                    ["no gain", 0.75, 1, 4, 1],
                 ],
             ),
         ],
