@@ -110,11 +110,7 @@ def compare(result: Result, recorded: Result | str | None = None) -> SideBySide:
     )
     dashes = any(row["data_centre"] is None for row in rows)
     notes = (
-        *(
-            (say("replayed"),)
-            if result.replayed
-            else (say("measured", machine=_machine(result)), result.provenance["profile"])
-        ),
+        *_how_measured(result, predicted=_any(rows, "predicted")),
         *result.provenance["notes"],
         say("recorded", machine=_machine(beside)) if beside else say("not-recorded"),
         *refused,
@@ -124,6 +120,13 @@ def compare(result: Result, recorded: Result | str | None = None) -> SideBySide:
     beside_name = beside.device["name"] if beside else None
     heading = say("columns", "recorded-on", device=gpu.device["name"]) if gpu else say("columns", "data-sheet")
     return SideBySide(result.question, result.unit, rows, beside_name, heading, notes)
+
+
+def _how_measured(result: Result, predicted: bool) -> tuple[str, ...]:
+    """Where the numbers come from; with which profile, only where something was predicted."""
+    if result.replayed:
+        return (say("replayed", "predicted" if predicted else "measured"),)
+    return (say("measured", machine=_machine(result)), *([result.provenance["profile"]] if predicted else []))
 
 
 def _any(rows, key: str) -> bool:

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from course_lib import experiments
-from course_lib.accounting import hardware
+from course_lib.accounting import hardware, units
 from course_lib.experiments import Result, Unavailable, registry
 from course_lib.experiments.recordings import loading, taking
 from course_lib.experiments.running.result import canonical, sign
@@ -298,6 +298,15 @@ def test_what_is_counted_and_hangs_on_no_device_has_no_column_of_another_device(
     assert all(row["data_centre"] is None for row in compared.rows)
     assert "data sheet" not in str(compared)
     assert "data-centre" not in str(compared)
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+@pytest.mark.parametrize("predicts", [False, True])
+def test_a_profile_is_named_where_something_is_predicted(replayed, predicts):
+    here = dataclasses.replace(result(), replayed=replayed)
+    if not predicts:
+        here = dataclasses.replace(here, prediction=units.FrozenDict(dict.fromkeys(here.prediction)))
+    assert ("profile" in " ".join(here.compare().notes)) == predicts
 
 
 @pytest.mark.parametrize("replayed", [False, True])
