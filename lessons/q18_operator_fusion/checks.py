@@ -141,6 +141,7 @@ SILU = [[["x"], "s"], [["s", "y"], "o"]]
 SIGMOID = [[["x"], "s"], [["s", "x"], "t"], [["t", "y"], "o"]]
 SHARED = [[["x"], "a"], [["a", "y"], "b"], [["b", "a"], "c"], [["c", "x"], "d"]]
 
+GATED = [[["x"], "a"], [["a", "y", "z"], "b"], [["x", "b", "a"], "c"]]
 FORK = [[["x"], "a"], [["a", "y"], "b"], [["a"], "c"]]
 SEVERAL = [[["x"], "a"], [["a", "y"], "b"], [["a"], "c"], [["b", "a"], "d"]]
 
@@ -270,7 +271,7 @@ def _draw_bandwidth(rng):
         rng.randrange(50, 4000),
         rng.choice([2, 4, 8]),
         rng.randrange(5, 900) * 1e12,
-        rng.choice([1.05, 1.1, 1.25, 1.4]),
+        rng.choice([1.03125, 1.1, 1.25, 1.4, 2.5]),
     )
 
 
@@ -314,6 +315,7 @@ CHECKS = [
             (16, 312e12, 1.555e12),
             (300, 990e12, 3.35e12),
             (2, 65e12, 0.32e12),
+            (30, 312e12, 1.555e12),
         ],
         generate=_draw_share,
         reference=_share_saved,
@@ -338,6 +340,7 @@ CHECKS = [
             (FORK, [[0, 1, 2]], 100, 4),
             (SEVERAL, [[0, 1], [2], [3]], 10, 8),
             (FORK, [[0, 2], [1]], 10, 2),
+            (GATED, [[0, 1], [2]], 10, 4),
         ],
         generate=_draw_ops,
         reference=_fused_bytes,
@@ -416,7 +419,14 @@ CHECKS = [
         id="q18.bandwidth-without-gain",
         points=2,
         signature="bandwidth_without_gain(flops, size, peak, gain)",
-        public=[(100, 4, 19.5e12, 1.1), (200, 2, 66.9e12, 1.05), (1000, 8, 9.7e12, 1.4), (60, 4, 40e12, 1.25)],
+        public=[
+            (100, 4, 19.5e12, 1.1),
+            (200, 2, 66.9e12, 1.05),
+            (1000, 8, 9.7e12, 1.4),
+            (60, 4, 40e12, 1.25),
+            (400, 4, 65e12, 1.03125),
+            (60, 4, 40e12, 3.5),
+        ],
         generate=_draw_bandwidth,
         reference=_bandwidth,
         same=Close(rel=1e-4),
