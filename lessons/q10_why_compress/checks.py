@@ -179,6 +179,13 @@ def _quantize_scale_of_the_first(weights, bits, group):
     return {"integers": [round(w / s) if s else 0 for w, s in zip(weights, first, strict=True)], "scales": scales}
 
 
+def _quantize_zeros_of_a_whole_group(weights, bits, group):
+    """Every group of zeros gets `group` whole numbers, a shorter last one too."""
+    found = _quantize(weights, bits, group)
+    behind = 0 if found["scales"][-1] else -len(weights) % group
+    return {"integers": found["integers"] + [0] * behind, "scales": found["scales"]}
+
+
 def _quantize_drops_the_rest(weights, bits, group):
     return _quantize(weights[: len(weights) // group * group], bits, group)
 
@@ -193,7 +200,8 @@ _MANY += [0.0, 0.0, 1.2, -1.0, 0.03, 0.07, -5.6, 2.3, 0.8, -0.8, 0.45]
 
 def _draw_quantize(rng):
     """Eight groups in any order, one of zeros, two of zeros and one other number, one of equal numbers, one of negative
-    ones, one with the scale of another and one whose largest number is a smaller one of another; a last one is shorter.
+    ones, one with the scale of another and one whose largest number is a smaller one of another; a last one is shorter,
+    and of zeros now and then.
     """
     bits, group = rng.choice([2, 3, 4, 5, 8]), rng.randrange(3, 8)
     first = _group(rng, group, bits)
@@ -206,7 +214,8 @@ def _draw_quantize(rng):
     parts = [first, first[::-1], [*below, smaller], negative, [0.0] * group, [rng.uniform(0.1, 3)] * group]
     parts += [[*zeros[:place], each, *zeros[place:]] for each in (size, -size)]
     rng.shuffle(parts)
-    parts.append(_group(rng, rng.randrange(1, group), bits))
+    rest = rng.randrange(1, group)
+    parts.append([0.0] * rest if rng.random() < 0.5 else _group(rng, rest, bits))
     return [number for part in parts for number in part], bits, group
 
 
@@ -400,12 +409,12 @@ def _of_fours(matrix, choose):
     return [[kept for at in range(0, len(row), 4) for kept in choose(row[at : at + 4])] for row in matrix]
 
 
-def _down_columns(matrix):
+def _down_columns(matrix, key=None):
     """What the code of the exercise does: where numbers of a column are equal, it marks the first of them."""
     mask = [[0] * len(row) for row in matrix]
     for start in range(0, len(matrix), 4):
         for column, four in enumerate(zip(*matrix[start : start + 4], strict=True)):
-            for value in sorted(four)[-2:]:
+            for value in sorted(four, key=key, reverse=True)[:2]:
                 mask[start + four.index(value)][column] = 1
     return mask
 
@@ -416,6 +425,11 @@ def _two_as_given(matrix):
 
 def _two_axis_left(matrix):
     return _down_columns([[abs(weight) for weight in row] for row in matrix])
+
+
+def _two_axis_left_by_key(matrix):
+    """Numbers with their signs, sorted by size: in a column that holds 0.5 and −0.5, `index` tells them apart."""
+    return _down_columns(matrix, key=abs)
 
 
 def _two_signs_left(matrix):
@@ -527,6 +541,7 @@ CHECKS = [
             ([0.317, 2.54, -1.1, 0.77, -0.13], 8, 2),
             ([0.5, -0.12, 0.2, 0.03, -0.1, 0.06, -0.9, 0.5, 0.9, 0.1, -0.2, 0.0, 0.3, 0.2, 0.5], 4, 7),
             (_MANY, 4, 2),
+            ([1.0, -0.6, 0.25, 0.0, 0.0], 4, 3),
         ],
         generate=_draw_quantize,
         reference=_quantize,
@@ -543,6 +558,7 @@ CHECKS = [
             "zeros by the first": _zeros_if(lambda part: part[0] == 0),
             "scale one": _quantize_scale_one,
             "scale of the first": _quantize_scale_of_the_first,
+            "zeros of a whole group": _quantize_zeros_of_a_whole_group,
             "rest dropped": _quantize_drops_the_rest,
         },
     ),
@@ -643,6 +659,7 @@ CHECKS = [
         wrong={
             "as given": _two_as_given,
             "columns": _two_axis_left,
+            "columns by key": _two_axis_left_by_key,
             "signs": _two_signs_left,
             "smallest": _two_smallest,
             "blocks of rows": _blocks_of_rows,
