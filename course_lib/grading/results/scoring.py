@@ -8,9 +8,11 @@ points.
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from course_lib.grading.sandbox.conversation import Call, Reply
 from course_lib.grading.sentences import say
+from course_lib.teaching.checks.check import ENOUGH
 from course_lib.teaching.checks.check_form import Check, answered, call_text, expected, wrong_outputs
 from course_lib.teaching.checks.check_texts import said
 from course_lib.teaching.checks.check_values import form_fault, how_far, leaves, none_fault, short
@@ -107,13 +109,18 @@ def _is_stub(reply: Reply) -> bool:
 
 
 def _diagnosis(check: Check, calls, replies, got) -> tuple[str, str] | None:
-    """The known wrong answer that the outputs equal on every public input (the nearest, if several)."""
-    public = range(len(check.asked()))
-    if any(replies[at].outcome != "value" for at in public):
+    """The known wrong answer that the outputs equal on every public input (the nearest, if several). As in `check()` a
+    later call may have given no value: `ENOUGH` outputs tell all the same, if one of them is wrong.
+    """
+    said = [*takewhile(lambda at: replies[at].outcome == "value", range(len(check.asked())))]
+    inputs = [calls[at].arguments for at in said]
+    if len(said) < min(ENOUGH, len(check.inputs())) or all(
+        check.same.distance(got[at], expected(check, case)) <= 1 for at, case in zip(said, inputs, strict=True)
+    ):
         return None
     far = dict.fromkeys(check.wrong, 0.0)
-    for at in public:
-        for name, output in wrong_outputs(check, calls[at].arguments).items():
+    for at, case in zip(said, inputs, strict=True):
+        for name, output in wrong_outputs(check, case).items():
             far[name] = max(far[name], check.same.distance(got[at], output))
     nearest = min(far, key=far.get, default=None)
     return (nearest, check.messages[nearest]) if nearest is not None and far[nearest] <= 1 else None

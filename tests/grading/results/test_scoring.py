@@ -123,6 +123,20 @@ def test_a_known_wrong_answer_is_diagnosed():
     assert "295" not in found.failing
 
 
+def test_a_known_wrong_answer_that_raises_later_is_diagnosed_as_check_does():
+    """By the outputs before the error, if they are enough and one of them is wrong."""
+    asked = [(3, True), (4, False), (5, True), (0, True)]
+    a_check = dataclasses.replace(GROUPED, groups={}, public=asked, generate=lambda rng: (rng.randrange(3, 99), True))
+
+    def no_surcharge(items, express):
+        return 2 * items * (1 / items) * items
+
+    assert scored(a_check, no_surcharge).diagnosis == ("no surcharge", "Express costs 5 more.")
+    assert scored(dataclasses.replace(a_check, public=asked[2:] + asked[:2]), no_surcharge).diagnosis is None
+    right = {3: 11, 4: 8, 5: 15}
+    assert scored(a_check, lambda items, express: right[items]).diagnosis is None
+
+
 def test_what_holds_for_the_public_inputs_only_earns_nothing_and_says_no_hidden_input():
     known = {(989e12, 3.35e12): 989 / 3.35, (312e12, 1.555e12): 312 / 1.555}
     found = scored(RIDGE, lambda *args: known.get(args, 0.0))
