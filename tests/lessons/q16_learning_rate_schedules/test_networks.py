@@ -73,13 +73,13 @@ def test_a_smaller_peak_does_what_the_warm_up_does(seed):
 
 
 @pytest.mark.slow
-def test_the_warm_up_is_worth_more_than_its_lower_peak():
+def test_about_half_of_the_warm_ups_worth_is_its_lower_peak():
     bench = Bench.on_device(torch, "cpu")
-    starts = ((0.0087, "none"), (0.01, "warm-up"))
-    none, warm = ([networks.gpt_loss(bench, peak, start, seed) for seed in range(3)] for peak, start in starts)
-    more = [one - other for one, other in zip(none, warm, strict=True)]  # with kernels of other processors too
-    assert sum(0.08 < nats < 0.4 for nats in more) == 2
-    assert abs(sorted(more)[0]) < 0.06
+    starts = ((0.01, "none"), (0.0087, "none"), (0.01, "warm-up"))
+    none, lower, warm = (
+        sum(networks.gpt_loss(bench, peak, start, seed) for seed in range(6)) for peak, start in starts
+    )
+    assert 0.35 < (none - lower) / (none - warm) < 0.65  # with kernels of other processors too
 
 
 @pytest.mark.slow
