@@ -290,10 +290,19 @@ def _accept(p, q):
 
 
 def _accept_from_p(p, q):
+    return _accept(p, q) | {"residual": list(p) if p != q else None}
+
+
+def _accept_from_p_always(p, q):
     return _accept(p, q) | {"residual": list(p)}
 
 
 def _accept_not_normalised(p, q):
+    left = [max(0.0, a - b) for a, b in zip(p, q, strict=True)]
+    return _accept(p, q) | {"residual": left if p != q else None}
+
+
+def _accept_not_normalised_zeros(p, q):
     return _accept(p, q) | {"residual": [max(0.0, a - b) for a, b in zip(p, q, strict=True)]}
 
 
@@ -500,6 +509,7 @@ CHECKS = [
             (1.8, 0.5, 5.0),  # a load below that of one server, which one does not serve in time
             (19.1, 0.5, 100.0),  # a promise that allows more than 95 % busy
             (1115, 0.8, 6.0),  # just above a whole number: 4.605 for ln 100, or four decimals, gives one less
+            (61, 0.8, 4.0),  # just below a whole number: 4.6052 for ln 100 gives one more
         ],
         generate=_draw_servers,
         reference=_servers,
@@ -531,7 +541,9 @@ CHECKS = [
         same=Close(rel=1e-4, abs=1e-6),
         wrong={
             "from p": _accept_from_p,
+            "from p always": _accept_from_p_always,
             "not normalised": _accept_not_normalised,
+            "not normalised, zeros": _accept_not_normalised_zeros,
             "absolute difference": _accept_absolute,
             "product": _accept_product,
             "unweighted": _accept_unweighted,
