@@ -422,6 +422,7 @@ CHECKS = [
             ([10, 11, 30, 31], [50, 12, 33, 38]),
             ([105, 100, 101, 109], [109, 130, 121, 111]),
             ([0.1, 1.37, 3.0], [2.0, 4.505, 3.75]),
+            ([2.5], [4.5]),
         ],
         generate=_draw_in_flight,
         reference=_in_flight,
@@ -429,7 +430,7 @@ CHECKS = [
             "mean latency": lambda arrivals, finishes: _total(arrivals, finishes) / len(arrivals),
             "from zero": lambda arrivals, finishes: _total(arrivals, finishes) / max(finishes),
             "until the last arrival": lambda arrivals, finishes: (
-                _total(arrivals, finishes) / (max(arrivals) - min(arrivals))
+                _total(arrivals, finishes) / (max(arrivals) - min(arrivals) or 1)
             ),
             "seen by arrivals": _seen_by_arrivals,
             "share busy": _share_busy,

@@ -280,7 +280,7 @@ CHECKS = [
         id="q18.turn-fused-gain",
         points=0,
         signature="fused_gain(reads, inputs)",
-        public=[([1, 2], 2), ([1, 2, 2], 2), ([1] * 8, 1), ([2, 2, 2], 4), ([3, 1], 3), ([1, 2, 2], 1)],
+        public=[([1, 2], 2), ([1, 2, 2], 2), ([1] * 8, 1), ([2, 2, 2], 4), ([3, 1], 3), ([1, 2, 2], 1), ([3], 2)],
         generate=_draw_reads,
         reference=_fused_gain,
         wrong={
@@ -341,6 +341,7 @@ CHECKS = [
             (SEVERAL, [[0, 1], [2], [3]], 10, 8),
             (FORK, [[0, 2], [1]], 10, 2),
             (GATED, [[0, 1], [2]], 10, 4),
+            (SILU[:1], [[0]], 10, 4),
         ],
         generate=_draw_ops,
         reference=_fused_bytes,
