@@ -350,6 +350,9 @@ CHECKS = [
             (8, 3),  # with one microbatch less the share is 3.004 %
             (1608, 77),  # and here 77.0005 %
             (40, 5),
+            (30, 29),  # here and below: the share is just so large, and percent / 100 is rounded
+            (22, 42),
+            (4, 60),
         ],
         generate=lambda rng: (rng.randrange(3, 40), rng.randrange(5, 40)),
         reference=_microbatches,
