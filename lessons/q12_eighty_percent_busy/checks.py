@@ -5,7 +5,7 @@ the reference, and the wrong answers that people give.
 from fractions import Fraction
 from math import ceil
 
-from course_lib.teaching.checks.check import EXACT, Check
+from course_lib.teaching.checks.check import EXACT, Check, Close
 
 # ---- q12.queue-time ------------------------------------------------------------------------------
 
@@ -348,7 +348,7 @@ CHECKS = [
             (7.5, [1, 2, 1, 1.5, 2, 1, 1, 40, 1, 2, 1, 12.25, 3], 2.0),
             (7, [2, 200, *8 * [1, 2, 3]], 1),
             (2, [3, 1, 1, 4], 5),
-            (7, [2, 20, 1, 1, 1, 1, 40, 1, 2], 0),
+            (7, [2, 20, 1, 1, 1, 1, 40, 8, 2], 0),
         ],
         generate=_draw_queue,
         reference=_queue,
@@ -380,6 +380,7 @@ CHECKS = [
         ],
         generate=_draw_shortest,
         reference=_shortest,
+        same=Close(rel=1e-6, abs=1e-9),  # a search ends a little above zero
         wrong={
             "no gap": lambda issue, gap, gain: max(0, issue / gain),
             "no gain at all": lambda issue, gap, gain: max(0, issue - gap),
@@ -406,6 +407,7 @@ CHECKS = [
             (35, 10, 5),
             (35, 10, 16),
             (9, 10, 1),
+            (10, 10, 2),
             (40, 10, 2),
             (21, 6, 4),
             (21, 6, 5),
