@@ -425,6 +425,7 @@ CHECKS = [
             ([2e8, 7e9, 4e8, 7e10, 7e9, 5e9, 2e10], 2.2, [1.69, 406.4, 410.7, 0.34, 0.28]),
             ([3e9, 1e8, 5e8], 2.7, [1.8, 600.0, 900.0, 0.35, 0.35]),  # the same power of both
             ([1e9], 2.7, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),
+            ([1e7, 5e8, 2e9], 2.6, [1.7, 400.0, 60_000.0, 0.34, 0.5]),  # a square: what is negative is not complex
         ],
         generate=_draw_tokens,
         reference=_all_tokens,
@@ -521,6 +522,12 @@ CHECKS = [
                 [1.8, 600.0, 900.0, 0.35, 0.35],
             ),  # a size twice, the same power of both
             ([7e10, 4.05e11], 1.89333, 1e13, [1.8172, 482.01, 2085.43, 0.3478, 0.3658]),  # close to the floor
+            (
+                [1e7, 5e8, 2e9],
+                2.6,
+                1e10,
+                [1.7, 400.0, 60_000.0, 0.34, 0.5],
+            ),  # a square: what is negative is not complex
         ],
         generate=_draw_cheapest,
         reference=_cheapest,
