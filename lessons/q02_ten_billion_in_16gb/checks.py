@@ -64,8 +64,8 @@ def _draw_bytes(rng, group):
     moment_bits = 8 if group == _NARROW else rng.choice([16, 32])
     return (
         rng.choice([4, 8, 16, 32, 32, 32, 32]),
-        rng.choice([8, 16, 24, 32]),
-        rng.choice([0, 8, 8, 16, 16, 24, 24, 32]),
+        rng.choice([4, 8, 16, 24, 32]),
+        rng.choice([0, 8, 12, 16, 16, 24, 28, 32]),
         rng.choice([0, 1, 2, 2, 3]),
         moment_bits,
     )
@@ -180,7 +180,7 @@ def _offloaded_all_overlap(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s):
 
 def _draw_offloaded(rng):
     """Three to five hosts: on some Adam takes longer than the copies, on some the copies do; some come twice; in any order."""
-    params = rng.randrange(10, 400) * 100_000_000
+    params = rng.randrange(1000, 40_000) * 1_000_000
     bus, hosts = rng.choice([12, 24, 48]), [rng.choice([40, 60, 80]), rng.choice([400, 500])]
     hosts += rng.choices(hosts, k=rng.randrange(1, 4))
     rng.shuffle(hosts)
@@ -337,6 +337,8 @@ CHECKS = [
                 (32, 32, 0, 0, 32),
                 (32, 8, 8, 1, 16),
                 (8, 16, 16, 1, 16),
+                (4, 4, 28, 1, 32),
+                (16, 4, 28, 2, 16),
             ],
             _NARROW: [
                 (16, 16, 32, 2, 8),
@@ -347,6 +349,7 @@ CHECKS = [
                 (8, 16, 32, 2, 8),
                 (4, 16, 16, 2, 8),
                 (16, 8, 8, 2, 8),
+                (4, 4, 28, 2, 8),
             ],
         },
         generate=_draw_bytes,
@@ -406,7 +409,7 @@ CHECKS = [
         public=[
             (10e9, 4.0, 24, [100, 400]),
             (7e9, 1.5, 12, [400, 60]),
-            (13e9, 2.0, 24, [50]),
+            (8_030_000_000, 2.0, 24, [50]),
             (3_200_000_000, 0.5, 48, [80, 500, 300, 80]),
         ],
         generate=_draw_offloaded,
