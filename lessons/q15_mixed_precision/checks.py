@@ -456,10 +456,10 @@ CHECKS = [
             ([1e9, 1e9, 1e9, 0.1], 2.0, 3),  # below 1
             ([1e-9] * 5, 2.0**30, 2),  # no largest scale
             (
-                [4094.5, 4094.0, 4094.5, 4094.0],
+                [4094.015625, 4094.0, 4094.5, 4094.0],
                 16.0,
                 2,
-            ),  # 65,512: too large by the text, though fp16 rounds it to 65,504
+            ),  # 65,504.25: too large by the text, though fp16 and whole numbers round it to 65,504
             ([0.5], 64.0, 2),
         ],
         generate=_draw_scaler,
