@@ -550,6 +550,7 @@ CHECKS = [
             (25_952_256, 2**20, 2, 64, 2, 64, 1024),
             (25_952_255, 2**20, 2, 64, 2, 64, 1024),  # the one before fits exactly, this one lacks a byte
             (17_924_096, 2**20, 2, 64, 2, 64, 1024),  # one sequence fits exactly
+            (325_779_456, 2**20, 2, 128, 4, 64, 1024),  # 205 fit exactly; in decimal GB or MB the last one is lost
             (2 * 10**9, 2**20, 2, 64, 4, 64, 1024),
             (141 * 10**9, 2**20, 2, 64, 4, 60, 1000),  # 5 · heads · seq / d is no whole number; beyond any short search
         ],
