@@ -388,7 +388,7 @@ CHECKS = [
         id="q02.largest-model",
         points=3,
         signature="largest_model(card_gb, reserve, activations_gb, ranks)",
-        public=[(16, 0.1, 2, 8), (80, 0.1, 10, 8), (24, 0.2, 4, 4)],
+        public=[(16, 0.1, 2, 8), (80, 0.1, 10, 8), (23.5, 0.2, 4, 4)],
         generate=_draw_largest,
         reference=_largest,
         wrong={
@@ -408,7 +408,7 @@ CHECKS = [
         signature="offloaded_step(params, gpu_seconds, bus_gb_per_s, ram_gb_per_s)",
         public=[
             (10e9, 4.0, 24, [100, 400]),
-            (7e9, 1.5, 12, [400, 60]),
+            (7e9, 1.5, 12.5, [400, 62.5]),
             (8_030_000_000, 2.0, 24, [50]),
             (3_200_000_000, 0.5, 48, [80, 500, 300, 80]),
         ],

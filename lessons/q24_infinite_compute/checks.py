@@ -478,7 +478,7 @@ CHECKS = [
         signature="bandwidth_for(rate, weights, kv, batch, arithmetic)",
         public={
             "the weights take longer": [
-                (1000, 15.01, 0.134, 1, 0.016),
+                (1000.5, 15.01, 0.134, 1, 0.016),
                 (1000, 15.01, 0.134, 16, 0.26),
                 (500, 70, 0.5, 4, 0),
                 (2000, 8, 0.25, 64, 8),
