@@ -62,6 +62,7 @@ def test_there_are_exercises():
     assert WRONG
 
 
+@pytest.mark.slow  # all of them together
 @pytest.mark.parametrize("unit", UNITS)
 def test_solutions_score_full_marks(unit):
     results = graded(ROOT / "solutions" / unit / f"{unit}.ipynb")
@@ -71,6 +72,7 @@ def test_solutions_score_full_marks(unit):
         assert result.score == points, grade_id
 
 
+@pytest.mark.slow  # all of them together
 @pytest.mark.parametrize("unit", UNITS)
 def test_blanks_score_zero(unit):
     results = graded(ROOT / "exercises" / unit / f"{unit}.ipynb")

@@ -57,6 +57,7 @@ def texts(canvas):
 # ---------------------------------------------------------------- texts stand clear
 
 
+@pytest.mark.slow  # all of them together
 @pytest.mark.parametrize("name", registry.names())
 def test_no_two_texts_of_a_figure_touch_and_none_leaves_it(name, sized, canvases):
     shown(name).plot()

@@ -34,6 +34,7 @@ def foreign(names: set[str]) -> set[str]:
     return {name for name in others if LAB.isdisjoint(owner.lower() for owner in owners.get(name, []))}
 
 
+@pytest.mark.slow  # all of them together
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_only_what_make_lab_installs(path):
     cells = json.loads(path.read_text("utf-8"))["cells"]

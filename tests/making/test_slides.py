@@ -25,6 +25,7 @@ def slides(nb: nbformat.NotebookNode) -> str:
     return SlidesExporter().from_notebook_node(nb)[0]
 
 
+@pytest.mark.slow  # all of them together
 @pytest.mark.parametrize("unit", UNITS)
 def test_slides_hold_the_marked_cells_only(notebooks, unit):
     cells = read_page(ROOT / "lessons" / unit / "lesson.md", ROOT).cells

@@ -195,6 +195,7 @@ def test_an_edited_recording_is_named_and_left_out(recordings):
     assert any("h200-sxm.json is refused" in note and "edited" in note for note in compared.notes)
 
 
+@pytest.mark.slow  # all of them together
 @pytest.mark.parametrize("name", registry.names())
 def test_every_experiment_compares_and_draws(name, recordings):
     r = result(name)

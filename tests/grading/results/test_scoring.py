@@ -247,6 +247,7 @@ def built(data_of_checks, tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_HOME", str(tmp_path))
 
 
+@pytest.mark.slow  # all of them together
 @pytest.mark.parametrize("a_check", CHECKS, ids=lambda each: each.id)
 def test_it_agrees_with_check(built, a_check):
     """Right, each known wrong answer and odd values: the same verdict and diagnosis as `check()` gives a learner."""

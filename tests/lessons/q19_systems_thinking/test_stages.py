@@ -69,6 +69,7 @@ def test_the_picture_has_every_batch_in_order():
     assert len(bars) == 9
 
 
+@pytest.mark.slow  # all of them together
 @pytest.mark.parametrize(("name", "kept"), [("A", 0), ("C", 0), ("D", 4 * 128 * 512)])
 def test_only_one_loop_keeps_tensors(name, kept):
     torch = pytest.importorskip("torch")
