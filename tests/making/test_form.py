@@ -107,6 +107,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow  # all of them together
 @pytest.mark.parametrize("name", BAD)
 def test_a_fault_is_named_with_its_line(unit, name):
     old, text, at, below, says = BAD[name]

@@ -50,6 +50,7 @@ DECIDES_NOTHING = {
 }
 
 
+@pytest.mark.slow  # all of them together
 @pytest.mark.parametrize("name", DECIDES)
 def test_what_is_executed_again(built, name):
     DECIDES[name](built)

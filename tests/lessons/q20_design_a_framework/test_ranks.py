@@ -168,6 +168,7 @@ def test_a_rank_that_raises_ends_the_others_and_its_error_is_raised():
     assert threading.active_count() <= before + 1
 
 
+@pytest.mark.slow
 def test_a_rank_that_never_calls_is_waited_for_until_the_timeout():
     def job(rank):
         if rank.place == 0:

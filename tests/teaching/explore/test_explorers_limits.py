@@ -6,6 +6,7 @@ from course_lib.teaching.explore.controls import Choice, Whole
 from tests.explorers import IMPORTS
 
 
+@pytest.mark.slow  # all of them together
 @pytest.mark.parametrize("call", IMPORTS)
 def test_no_choice_and_no_end_of_a_slider_is_refused(learner, call):
     names = {}
