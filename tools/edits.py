@@ -217,7 +217,7 @@ def _edits(node: ast.AST, place: _Place) -> Iterator[Edit]:
     if id(node) not in place.defaults:
         for changed in _classical(node):
             yield Edit(f"{ast.unparse(node)} → {ast.unparse(changed)}", changed, _failing(node, changed), True)
-    for families in (_constants, _comparisons, _arithmetic, _calls, _slices, _operands, _jumps, _searches):
+    for families in (_constants, _comparisons, _arithmetic, _calls, _ceilings, _slices, _operands, _jumps, _searches):
         yield from families(node, place)
 
 
@@ -269,11 +269,8 @@ def _comparisons(node: ast.AST, place: _Place) -> Iterator[Edit]:
 
 def _arithmetic(node: ast.AST, place: _Place) -> Iterator[Edit]:
     """A value on the way that is rounded; whole division for a true one, or one off; a remainder dropped; another
-    exponent. Rounded up by `round(x + 0.5)`, which takes halves to the even neighbour, so that odd wholes go one up.
+    exponent.
     """
-    if isinstance(node, ast.UnaryOp) and _rounds_up(node.operand):
-        one, two = ast.unparse(node.operand.left.operand), ast.unparse(node.operand.right)
-        yield _to(node, f"round(({one}) / ({two}) + 0.5)", _FAIL)
     if not isinstance(node, ast.BinOp):
         return
     text, one, two = ast.unparse(node), ast.unparse(node.left), ast.unparse(node.right)
@@ -317,15 +314,13 @@ def _calls(node: ast.AST, place: _Place) -> Iterator[Edit]:
         if keyword.arg not in ("strict", None):
             other = ast.Call(node.func, node.args, [*node.keywords[:at], *node.keywords[at + 1 :]])
             yield Edit(f"{ast.unparse(node)} → {ast.unparse(other)}", other)
-    if not isinstance(node.func, ast.Name):
+    if not (name := _called(node.func)):
         return
-    name, args = node.func.id, ", ".join(map(ast.unparse, node.args))
+    args = ", ".join(map(ast.unparse, node.args))
     if name in _ROUNDINGS and len(node.args) == 1 and _is_quotient(node.args[0]):
         one, two = ast.unparse(node.args[0].left), ast.unparse(node.args[0].right)
         for step in ("+ 1", "- 1"):
-            yield _to(node, f"{name}((({one}) {step}) / ({two}))")
-    if name == "ceil":
-        yield _to(node, f"round({args} + 0.5)", _FAIL)
+            yield _to(node, f"{ast.unparse(node.func)}((({one}) {step}) / ({two}))")
     if name == "sum" and len(node.args) == 1:
         yield _to(node, f"max({args})")
     if name in ("max", "min") and not any(isinstance(arg, ast.Starred) for arg in node.args):
@@ -337,6 +332,15 @@ def _calls(node: ast.AST, place: _Place) -> Iterator[Edit]:
     if name == "enumerate":
         first = ast.unparse(node.args[1] if node.args[1:] else node.keywords[0].value if node.keywords else _parse("0"))
         yield _to(node, f"enumerate({ast.unparse(node.args[0])}, {'0' if first == '1' else '1'})", _FAIL)
+
+
+def _ceilings(node: ast.AST, place: _Place) -> Iterator[Edit]:
+    """Rounded up by `round(x + 0.5)`: halves go to the even neighbour, so that what is whole and odd goes one up."""
+    if isinstance(node, ast.UnaryOp) and _rounds_up(node.operand):
+        one, two = ast.unparse(node.operand.left.operand), ast.unparse(node.operand.right)
+        yield _to(node, f"round(({one}) / ({two}) + 0.5)", _FAIL)
+    if isinstance(node, ast.Call) and _called(node.func) == "ceil":
+        yield _to(node, f"round({ast.unparse(node.args[0])} + 0.5)", _FAIL)
 
 
 def _slices(node: ast.AST, place: _Place) -> Iterator[Edit]:
@@ -421,8 +425,7 @@ def _classical(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.BinOp(new(node), ast.Add(), new(node.right))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and _rounds_up(node.operand):
         yield ast.parse(ast.unparse(node).replace("-", "", 2), mode="eval").body
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        name = node.func.id
+    if isinstance(node, ast.Call) and (name := _called(node.func)):
         for swap in _SWAPS.get(name, ()):
             other = new(node)
             other.func = _function(swap)
@@ -452,6 +455,13 @@ def _classical(node: ast.AST) -> Iterator[ast.AST]:
         other = new(node)
         other.test = ast.Constant(False)
         yield other
+
+
+def _called(function: ast.expr) -> str | None:
+    """The name of a function that is called by it, or as one of `math`."""
+    return getattr(function, "id", None) or (
+        function.attr if isinstance(function, ast.Attribute) and ast.unparse(function.value) == "math" else None
+    )
 
 
 def _is_quotient(node: ast.AST) -> bool:

@@ -150,12 +150,12 @@ def _asked_of(inputs: Sequence[dict], name: str) -> Iterator[str]:
         return
     if len(set(map(len, values))) > 1:
         yield f"{name} of length 1"
-    called = [[_called(item) for item in value] for value in values]
-    if any(None in each or len(set(each)) < len(each) for each in called):
+    labels = [[_label(item) for item in value] for value in values]
+    if any(None in each or len(set(each)) < len(each) for each in labels):
         yield f"{name} {_TWICE}"
 
 
-def _called(item) -> str | None:
+def _label(item) -> str | None:
     """A text, or the first one in a record: its name, or its kind."""
     parts = item.values() if isinstance(item, dict) else item if isinstance(item, list) else [item]
     return next((part for part in parts if isinstance(part, str)), None)

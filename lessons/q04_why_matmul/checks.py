@@ -185,7 +185,7 @@ def _ways_to_n(peak, bandwidth, size):
         (peak / 1e12) / (bandwidth / 1e12) * (3 * size / 2),
         1 / (2 / (3 * size) * (bandwidth / peak)),
         1 / (2 / (3 * size) * bandwidth / peak),
-        3 * size / bandwidth / (2 / peak),  # two times for one row and column, and their ratio
+        3 * size / bandwidth / (2 / peak),  # seconds of the bytes over seconds of the FLOPs
         3 * size / bandwidth * (peak / 2),
     )
 

@@ -418,8 +418,8 @@ def _sum_by(pieces, rescale):
 
 
 def _draw_sum(rng):
-    """Four pieces in any order, one of them often twice; in three of four draws the maximum grows after the first. In half of them every score is
-    too large for an exponential of its own.
+    """Four pieces in any order, one of them often twice; in three of four draws the maximum grows after the first. In
+    half of them every score is too large for an exponential of its own.
     """
     base = rng.choice([0, 1000])
     pieces = [[round(base + rng.uniform(-3, 0) + 1.5 * top, 2) for _ in range(rng.randrange(2, 5))] for top in range(4)]

@@ -265,8 +265,8 @@ def _cheapest_first(sizes, loss, served, law):
 def _draw_cheapest(rng):
     """Sizes in any order, some out of reach; so many served tokens that the best to train, the smallest that reaches the
     loss and the best for life are three models. One time in ten nobody reaches the loss. Less than half the time all sizes
-    lie on one side: the smallest, with less than 20 tokens a parameter, is the best for life, or the largest, or there is
-    no other; what is served shows in the FLOPs. Floats, because numpy's integers cannot hold the FLOP.
+    lie on one side: the smallest, with less than 20 tokens a parameter, is the best for life, or the largest (and then
+    what is served is 1 % of the FLOP at least), or there is no other. Floats, because numpy's integers cannot hold the FLOP.
     """
     while True:
         law = list(rng.choice(LAWS))

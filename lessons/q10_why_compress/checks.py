@@ -201,7 +201,7 @@ _MANY += [0.0, 0.0, 1.2, -1.0, 0.03, 0.07, -5.6, 2.3, 0.8, -0.8, 0.45]
 def _draw_quantize(rng):
     """Eight groups in any order, one of zeros, two of zeros and one other number, one of equal numbers, one of negative
     ones, one with the scale of another and one whose largest number is a smaller one of another; a last one is shorter,
-    and of zeros now and then.
+    and of zeros in half of the draws.
     """
     bits, group = rng.choice([2, 3, 4, 5, 8]), rng.randrange(3, 8)
     first = _group(rng, group, bits)

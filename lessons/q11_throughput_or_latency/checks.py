@@ -289,21 +289,20 @@ def _accept(p, q):
     return {"acceptance": acceptance, "residual": [x / refused for x in left] if refused else None}
 
 
-def _accept_from_p(p, q):
-    return _accept(p, q) | {"residual": list(p) if p != q else None}
-
-
 def _accept_from_p_always(p, q):
     return _accept(p, q) | {"residual": list(p)}
 
 
-def _accept_not_normalised(p, q):
-    left = [max(0.0, a - b) for a, b in zip(p, q, strict=True)]
-    return _accept(p, q) | {"residual": left if p != q else None}
+def _accept_from_p(p, q):
+    return _accept(p, q) if p == q else _accept_from_p_always(p, q)
 
 
 def _accept_not_normalised_zeros(p, q):
     return _accept(p, q) | {"residual": [max(0.0, a - b) for a, b in zip(p, q, strict=True)]}
+
+
+def _accept_not_normalised(p, q):
+    return _accept(p, q) if p == q else _accept_not_normalised_zeros(p, q)
 
 
 def _accept_absolute(p, q):

@@ -223,13 +223,16 @@ def _batch_always(target, rate, curvature, sigma):
 
 
 def _draw_batch(rng):
-    """Batches of 3 to 30,000 whose quotient is no whole number; half of the rates are too large for any, some of
-    them by nothing.
+    """Batches of 3 to 30,000 whose quotient is no whole number, but for some of odd ones that all orders of the arithmetic
+    give exactly; half of the rates are too large for any, some of them by nothing.
     """
     curvature, sigma, part = rng.randrange(2, 60), rng.randrange(2, 30), rng.random()
     if part < 0.08:
         curvature = 2 ** rng.randrange(1, 6)
         return 0.01 * rng.randrange(1, 50), 2 / curvature, curvature, sigma
+    if part > 0.9:
+        curvature = 2 ** rng.randrange(1, 6)
+        return 0.5 / curvature, 1 / curvature, curvature, rng.randrange(3, 30, 2)
     share = rng.uniform(2.1, 3.5) if part < 0.5 else rng.uniform(0.6, 1.8)
     rate = share / curvature
     floor = rate * sigma**2 / (2 * abs(2 - share))
@@ -448,6 +451,7 @@ CHECKS = [
         public=[
             (0.001, 0.1, 1.0, 1.0),
             (0.0625, 0.5, 2.0, 2.0),
+            (0.25, 0.5, 2.0, 3.0),  # exactly nine
             (0.011, 0.05, 30, 10),
             (0.5, 0.01, 3, 1),
             (0.01, 0.5, 4.0, 1.0),

@@ -71,8 +71,9 @@ SRAM_WRONG = {
 
 
 def _draw_layers(rng):
-    """Three to six layers, and one of them often again, drawn until the slips differ from the right answer: in half of the draws the worst layer
-    grows and may not overwrite for that reason, in the others it shrinks and may not because it is not allowed to.
+    """Three to six layers, and one of them often again, drawn until the slips differ from the right answer: in half of
+    the draws the worst layer grows and may not overwrite for that reason, in the others it shrinks and may not because
+    it is not allowed to.
     """
     spared = rng.choice(["grows in place", "always in place"])
     while True:

@@ -12,6 +12,7 @@ from course_lib.teaching.checks.check_form import drawn_inputs
 from tools import edits, mutants
 
 MODULE = """
+import math
 from math import ceil
 
 LINE = 64
@@ -63,6 +64,10 @@ def both(x, y):
 
 def pages(x):
     return ceil(x / 4)
+
+
+def parts(x):
+    return math.ceil(x / 4)
 
 
 def blocks(x):
@@ -228,6 +233,8 @@ CODE = {
     "a whole division moved by one": ("lines(nbytes)", (130,), (128,), "lines: nbytes // LINE → (nbytes - 1) // LINE"),
     "a quotient moved by one": ("pages(x)", (9,), (8,), "pages: ceil(x / 4) → ceil((x + 1) / 4)"),
     "rounded up by halves": ("pages(x)", (8,), (12,), "pages: ceil(x / 4) → round(x / 4 + 0.5)"),
+    "rounded down, of math": ("parts(x)", (8,), (9,), "parts: math.ceil(x / 4) → __import__('math').floor(x / 4)"),
+    "rounded up by halves, of math": ("parts(x)", (8,), (12,), "parts: math.ceil(x / 4) → round(x / 4 + 0.5)"),
     "rounded up whole by halves": ("blocks(x)", (8,), (12,), "blocks: -(-x // 4) → round(x / 4 + 0.5)"),
     "true division": ("lines(nbytes)", (128,), (100,), "lines: nbytes // LINE → nbytes / LINE"),
     "a remainder": ("left_over(x)", (7,), (107,), "left_over: x % 100 → x"),

@@ -90,7 +90,7 @@ def score(check: Check, calls: Sequence[Call], replies: Sequence[Reply]) -> Scor
     failing = None
     if calls[first].public:
         failing = _failing(check, calls[first], replies[first], got, wanted, first)
-    return Scored(points, check.points, groups, _diagnosis(check, calls, replies, got), failing, outcome)
+    return Scored(points, check.points, groups, _diagnosis(check, calls, replies, got, right), failing, outcome)
 
 
 def _answered(check: Check, value):
@@ -108,19 +108,16 @@ def _is_stub(reply: Reply) -> bool:
     return reply.outcome == "raised" and reply.error.startswith(STUB)
 
 
-def _diagnosis(check: Check, calls, replies, got) -> tuple[str, str] | None:
+def _diagnosis(check: Check, calls, replies, got, right) -> tuple[str, str] | None:
     """The known wrong answer that the outputs equal on every public input (the nearest, if several). As in `check()` a
     later call may have given no value: `ENOUGH` outputs tell all the same, if one of them is wrong.
     """
     said = [*takewhile(lambda at: replies[at].outcome == "value", range(len(check.asked())))]
-    inputs = [calls[at].arguments for at in said]
-    if len(said) < min(ENOUGH, len(check.inputs())) or all(
-        check.same.distance(got[at], expected(check, case)) <= 1 for at, case in zip(said, inputs, strict=True)
-    ):
+    if len(said) < min(ENOUGH, len(check.inputs())) or all(right[at] for at in said):
         return None
     far = dict.fromkeys(check.wrong, 0.0)
-    for at, case in zip(said, inputs, strict=True):
-        for name, output in wrong_outputs(check, case).items():
+    for at in said:
+        for name, output in wrong_outputs(check, calls[at].arguments).items():
             far[name] = max(far[name], check.same.distance(got[at], output))
     nearest = min(far, key=far.get, default=None)
     return (nearest, check.messages[nearest]) if nearest is not None and far[nearest] <= 1 else None

@@ -109,19 +109,13 @@ def submissions():
         name = list(nothing)[number % len(nothing)]
         yield "blank", check, stub, 0, None
         yield name, check, nothing[name], 0, None
-    number = 0
-    for folder in FOLDERS:
-        for check in filter(lambda check: check.points, load_checks(folder, ROOT)):
-            number += 1
-            wrong = list(check.wrong.items())
-            for at in sorted({number % len(wrong), (number + 1) % len(wrong)}) if wrong else ():
-                name, function = wrong[at]
-                cell = wrong_cell(folder, check, name)
-                if at == number % len(wrong):
-                    yield f"wrong, {name}", check, cell, function, name
-                else:
-                    noisy = f"import sys\n{cell}\nprint('z' * 1000, file=sys.stderr)"
-                    yield f"wrong and noisy, {name}", check, noisy, function, name
+    for number, (folder, check) in enumerate((home, each) for home in FOLDERS for each in load_checks(home, ROOT)):
+        if check.points:
+            names = [*check.wrong, *check.wrong][number % len(check.wrong) :]
+            plain, noisy = names[:2]  # the same, where there is only one
+            yield f"wrong, {plain}", check, wrong_cell(folder, check, plain), check.wrong[plain], plain
+            cell = f"import sys\n{wrong_cell(folder, check, noisy)}\nprint('z' * 1000, file=sys.stderr)"
+            yield f"wrong and noisy, {noisy}", check, cell, check.wrong[noisy], noisy
 
 
 def test_every_honest_submission_gets_what_it_deserves():
