@@ -13,6 +13,7 @@ import io
 import json
 import re
 import tarfile
+import textwrap
 import zipfile
 import zlib
 from collections import defaultdict
@@ -34,14 +35,15 @@ BASE64 = re.compile(r"[A-Za-z0-9+/\s]{16,}={0,2}\s*")
 
 def secrets(lessons: Path) -> dict[str, str]:
     """Text without comments and spaces -> where it stands, for what the units in `lessons` keep from learners: each
-    function of a checks.py, whole and, if it is long enough, its body alone; each solution and mark scheme. A lesson
-    shows the reference of a your-turn, which is none.
+    function of a checks.py, whole and, if it is long enough, its body alone; each solution and mark scheme; and of
+    solutions and graded references each line that is long enough. A lesson shows the reference of a your-turn, which is
+    none.
     """
     found = {}
     for path in sorted(lessons.glob("*/checks.py")):
         source = path.read_text(encoding="utf-8")
         tree, lines = ast.parse(source), source.split("\n")
-        shown = _shown(tree)
+        shown, graded = _shown(tree)
         for node in ast.walk(tree):
             if node in shown or getattr(node, "name", "") in shown:
                 continue
@@ -54,14 +56,35 @@ def secrets(lessons: Path) -> dict[str, str]:
                 continue
             whole, body = map(squeezed, parts)
             texts = {whole, body if len(body) >= TELLING else whole}
+            if getattr(node, "name", "") in graded:
+                texts |= _telling(lines, node)
             found |= dict.fromkeys(texts, f"{path.parent.name}/checks.py:{node.lineno}")
     for path in sorted(lessons.glob("*/exercises.md")):
         source = path.read_text(encoding="utf-8")
         for block in BLOCK.finditer(source):
-            if len(text := squeezed(block[2])) >= TELLING:
-                line = source.count("\n", 0, block.start()) + 1
-                found[text] = f"{path.parent.name}/exercises.md:{line}"
+            texts = {text} if len(text := squeezed(block[2])) >= TELLING else set()
+            if block[1] == "SOLUTION":
+                texts |= _lines(textwrap.dedent(block[2]))
+            line = source.count("\n", 0, block.start()) + 1
+            found |= dict.fromkeys(texts, f"{path.parent.name}/exercises.md:{line}")
     return found
+
+
+def _lines(solution: str) -> set[str]:
+    """Its lines that tell: of code what they compute, of a model answer each paragraph."""
+    try:
+        code = ast.parse(solution)
+    except SyntaxError:
+        return {text for line in solution.split("\n") if len(text := squeezed(line)) >= TELLING}
+    return _telling(solution.split("\n"), code)
+
+
+def _telling(lines: Sequence[str], code: ast.AST) -> set[str]:
+    """What single lines of `code` compute, where it is long enough to tell; a call that hands names on is not."""
+    values = [node.value for node in ast.walk(code) if isinstance(node, (ast.Assign, ast.AugAssign, ast.Return))]
+    handed = {v for v in values if isinstance(v, ast.Call) and all(isinstance(each, ast.Name) for each in v.args)}
+    texts = {squeezed(_segment(lines, value)) for value in values if value is not None and value not in handed}
+    return {text for text in texts if len(text) >= TELLING}
 
 
 def _segment(lines: Sequence[str], node: ast.expr) -> str:
@@ -72,17 +95,20 @@ def _segment(lines: Sequence[str], node: ast.expr) -> str:
     return b"\n".join(own).decode()
 
 
-def _shown(tree: ast.Module) -> set[str | ast.expr]:
-    """The references of checks without points, by name or as they stand, less the names that a graded check has too."""
-    shown, graded = set(), set()
+def _shown(tree: ast.Module) -> tuple[set[str | ast.expr], set[str | ast.expr]]:
+    """The references of checks without points, by name or as they stand, less the names that a graded check has too;
+    and the references of graded ones.
+    """
+    shown, graded, references = set(), set(), set()
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Check":
             given = {keyword.arg: keyword.value for keyword in call.keywords}
             if isinstance(given.get("points"), ast.Constant) and given["points"].value == 0:
                 shown.add(getattr(given.get("reference"), "id", given.get("reference")))
             else:
+                references.add(getattr(given.get("reference"), "id", given.get("reference")))
                 graded |= {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
-    return shown - graded
+    return shown - graded, references
 
 
 def squeezed(text: str) -> str:

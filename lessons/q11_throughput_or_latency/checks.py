@@ -283,7 +283,7 @@ def _draw_servers(rng):
 
 
 def _accept(p, q):
-    left = [max(0.0, a - b) for a, b in zip(p, q, strict=True)]
+    left = [max(0.0, large - drafted) for large, drafted in zip(p, q, strict=True)]
     refused = sum(left)
     acceptance = sum(min(a, b) for a, b in zip(p, q, strict=True))
     return {"acceptance": acceptance, "residual": [x / refused for x in left] if refused else None}

@@ -113,6 +113,26 @@ def test_a_body_under_another_name_and_with_comments_is_found(tmp_path):
     assert leaks(in_a_notebook(copied.replace("12", "11")), hidden) == set()
 
 
+@pytest.mark.parametrize("form", [in_a_notebook, lambda text: f"Then {text} is what you look for.".encode()])
+def test_a_long_line_of_a_solution_is_found_in_prose(form, tmp_path):
+    (tmp_path / "q99_toy").mkdir()
+    line = "sum(12 * width * width + 13 * width for width in widths)"
+    (tmp_path / "q99_toy" / "checks.py").write_text(
+        "def _ignored(widths):\n    return _weigh(widths=list(widths), factor=1.0, unit='bytes')\n\n\n"
+        f"def _weigh(widths):\n    total = {line}\n    return _rounded(total, towards=0)\n\n\n"
+        "CHECKS = [Check(id='q99.weigh', points=2, reference=_weigh, wrong={'ignored': _ignored})]\n"
+    )
+    (tmp_path / "q99_toy" / "exercises.md").write_text(
+        "def f(widths):\n    ### BEGIN SOLUTION\n    heights = [2 * width + 17 for width in widths if width > 3000]\n"
+        "    return max(heights)\n    ### END SOLUTION\n"
+    )
+    hidden = secrets(tmp_path)
+    assert leaks(form(line), hidden) == {"q99_toy/checks.py:5"}
+    assert leaks(form("[2*width + 17 for width in widths if width > 3000]"), hidden) == {"q99_toy/exercises.md:2"}
+    assert leaks(form("max(heights)"), hidden) == set()
+    assert leaks(form("_weigh(widths=list(widths), factor=1.0, unit='bytes')"), hidden) == set()
+
+
 TWO = """
 def _weigh(layers, width):
     return sum(12 * width * width + 13 * width for _ in range(layers))
