@@ -124,7 +124,7 @@ def _draw_throttle(rng, group):
 
 
 def _written(seconds, watts, sustained, limit, joules):
-    fast = seconds if limit is None or seconds < limit else limit
+    fast = min(seconds, seconds if limit is None else limit)
     return (watts * fast + sustained * (seconds - fast)) / joules
 
 
