@@ -94,6 +94,13 @@ def _step_long_pause(stages):
     )
 
 
+def _step_slowest_of_all(stages):
+    """The slowest of all stages, whether it overlaps or not, and on top of it the others that do not."""
+    slowest = max(stages, key=lambda stage: stage[1] / stage[2] if stage[3] else stage[1])
+    alone = slowest[1] / slowest[2] if slowest[3] else slowest[1]
+    return alone + sum(stage[1] for stage in stages if not stage[3] and stage is not slowest)
+
+
 def _step_rest_divided(stages):
     return max((ms / workers for _, ms, workers, over in stages if over), default=0) + sum(
         ms / workers for _, ms, workers, over in stages if not over
@@ -101,16 +108,16 @@ def _step_rest_divided(stages):
 
 
 def _draw_stages(rng):
-    """Two to five that overlap, seldom none, and none to three that do not; the slowest is seldom the one with the
-    longest ms. Half of them in µs, for whoever rounds.
+    """Two to five that overlap, seldom none, and none to three that do not, often one of them longer than all others; of
+    those that overlap the slowest is seldom the one with the longest ms. Half of them in µs, for whoever rounds.
     """
     part, overlapping = rng.choice([2, 2000]), rng.randrange(2, 6) if rng.random() < 0.95 else 0
     names = ["load", "decode", "copy", "compute", "augment"]
     stages = [
         [name, rng.randrange(2, 240) / part, rng.choice([1, 1, 2, 3, 4, 8]), True] for name in names[:overlapping]
     ]
-    for name in ["sync", "exchange", "log"][: rng.choice([0, 1, 2, 3] if overlapping else [2, 3])]:
-        stages.append([name, rng.randrange(2, 60) / part, rng.choice([1, 1, 2, 4]), False])
+    for name in ["sync", "exchange", "log"][: rng.choice([0, 1, 2, 3, 3] if overlapping else [2, 3])]:
+        stages.append([name, rng.randrange(2, rng.choice([60, 900])) / part, rng.choice([1, 1, 2, 4]), False])
     rng.shuffle(stages)
     return (stages,)
 
@@ -385,6 +392,7 @@ CHECKS = [
             (100, {"input ready": 90, "whole batch": 103, "fp32": 101, "nothing after": 99}),
             (310, {"input ready": 300, "whole batch": 118, "fp32": 240, "nothing after": 311}),
             (310, {"input ready": 300, "whole batch": 240, "fp32": 311, "nothing after": 118}),
+            (310, {"input ready": 300, "whole batch": 118, "fp32": 311, "nothing after": 240}),
             (250, {"input ready": 238, "whole batch": 260, "fp32": 252, "nothing after": 118}),
             (230, {"input ready": 210, "whole batch": 225, "fp32": 115, "nothing after": 228}),
             (314, {"input ready": 300, "whole batch": 313, "fp32": 312, "nothing after": 250}),
@@ -424,6 +432,7 @@ CHECKS = [
             ([["load", 0.02, 3, True], ["copy", 0.005, 1, True], ["log", 0.001, 1, False]],),
             ([["load", 9.5, 1, True], ["log", 1.5, 1, False], ["compute", 12.5, 2, True], ["sync", 2.25, 1, False]],),
             ([["log", 1.5, 1, False], ["load", 9, 3, True], ["sync", 1.5, 1, False], ["compute", 4.25, 1, True]],),
+            ([["compute", 3, 1, True], ["exchange", 8, 1, False], ["load", 4, 2, True]],),
         ],
         generate=_draw_stages,
         reference=_step_ms,
@@ -434,6 +443,7 @@ CHECKS = [
             "pauses forgotten": _step_no_pause,
             "longest pause": _step_long_pause,
             "pauses divided": _step_rest_divided,
+            "slowest of all": _step_slowest_of_all,
         },
     ),
     Check(
