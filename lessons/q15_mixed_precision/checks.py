@@ -157,18 +157,32 @@ def _scaler_counts_all(largest, start, interval):
     return {"scales": scales, "taken": taken}
 
 
+def _scaler_count_halved(largest, start, interval):
+    """An overflow halves the count of good steps along with the scale."""
+    scale, good, scales, taken = start, 0, [], 0
+    for size in largest:
+        scales.append(scale)
+        if size * scale > 65504:
+            scale, good = scale / 2, good // 2
+        else:
+            taken, good = taken + 1, good + 1
+            if good == interval:
+                scale, good = scale * 2, 0
+    return {"scales": scales, "taken": taken}
+
+
 def _scaler_shown_after(largest, start, interval):
     found = _scaler([*largest, 0.0], start, interval)
     return {"scales": found["scales"][1:], "taken": _scaler(largest, start, interval)["taken"]}
 
 
 def _draw_scaler(rng):
-    """Gradients near the edge: growth, an overflow in the middle of a row of good steps, sometimes exactly at the edge."""
-    interval, start = rng.randrange(2, 5), 2.0 ** rng.choice([*range(8, 13), 24, 40])
+    """Gradients near the edge: growth, an overflow anywhere in a row of good steps, sometimes exactly at the edge."""
+    interval, start = rng.randrange(2, 6), 2.0 ** rng.choice([*range(8, 13), 24, 40])
     steps = 4 * interval + rng.randrange(3, 9)
     fits = 65504 / start / 4  # fits up to a scale of four times the start
     largest = [fits * rng.choice([0.3, 0.5, 0.7]) for _ in range(steps)]
-    largest[interval + 1] = fits * 6  # within a row of good steps, at any scale that can be there
+    largest[interval + rng.randrange(1, interval)] = fits * 6  # within a row, at any scale that can be there
     if rng.random() < 0.5:
         largest[0] = 65504 / start  # just fits
     return largest, start, interval
@@ -328,7 +342,8 @@ def _draw_scale(rng):
     """limit over largest: a power of two exactly, a little above one, or nearly the next."""
     kind, limit = rng.random(), rng.choice([65504.0, 57344.0, 448.0])
     part = 1.0 if kind < 0.1 else rng.uniform(1.05, 1.3) if kind < 0.3 else rng.uniform(1.55, 1.95)
-    return limit / part / 2.0 ** rng.choice([-4, -3, -2, *range(2, 30)]), limit
+    below = [-4, -3, -2] if part > 1 else []  # there the logarithms of an exact power differ by no whole number
+    return limit / part / 2.0 ** rng.choice([*below, *range(2, 30)]), limit
 
 
 def _largest_scale(largest, limit):
@@ -455,6 +470,7 @@ CHECKS = [
             ([1e9, 1e9, 1e9, 0.1], 65536.0, 2),
             ([1e9, 1e9, 1e9, 0.1], 2.0, 3),  # below 1
             ([1e-9] * 5, 2.0**30, 2),  # no largest scale
+            ([0.5, 0.5, 1e6, 0.5, 0.5, 0.5, 0.5, 0.5], 1024.0, 4),  # two good steps are lost from the count, not one
             (
                 [4094.015625, 4094.0, 4094.5, 4094.0],
                 16.0,
@@ -466,6 +482,7 @@ CHECKS = [
         reference=_scaler,
         wrong={
             "count kept after an overflow": _scaler_with(after_overflow=None),
+            "part of the count kept": _scaler_count_halved,
             "count kept after growth": _scaler_with(after_growth=None),
             "step taken": _scaler_with(taken_always=True),
             "one step late": _scaler_with(first=-1, after_overflow=-1, after_growth=-1),
