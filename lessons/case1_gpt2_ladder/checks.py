@@ -309,6 +309,7 @@ CHECKS = [
             ({"forward": 120, "backward": 250, "rest": 50}, "backward", 1.25),
             ({"a": 40, "b": 60}, "b", 0.5),
             ({"norm": 40, "norms": 40, "b": 60}, "norm", 4),
+            ({"norm": 40, "norms": 60, "b": 30}, "norms", 4),
             ({"only": 90}, "only", 1.5),
         ],
         generate=_draw_after,
