@@ -288,10 +288,11 @@ CHECKS = [
             (64, 32, 16),
             (96, 32, 31),
             (96, 31, 32),
-            (6, 16, 4),
+            (4, 16, 4),
         ],
         generate=_draw_questions,
         reference=_questions,
+        same=Close(rel=1e-5),
         wrong={
             "without the search": lambda sort, scan, search: sort / scan if scan > search else None,
             "one search": lambda sort, scan, search: sort / search,
@@ -398,8 +399,13 @@ CHECKS = [
             ),
             ([["copy", 0.4, 2, 1, 0.5], ["cache", 0.4, 2, 1, 0.5], ["small", 0.2, 5, 1, 0.5]],),
             # Three save equally much and three nothing, by any formula: of one share and speed-up, or as fast as before.
+            # So do two pairs of other speed-ups: 0.75 · 1/2 is 0.5 · 3/4, without rounding.
             (
                 [
+                    ["wide", 0.75, 2, 1, 0.5],
+                    ["fast", 0.5, 4, 1, 1],
+                    ["xtra", 0.5, 4, 1, 0.5],
+                    ["large", 0.75, 2, 1, 1],
                     ["quick", 0.5, 2, 0.5, 0.25],
                     ["half", 0.5, 2, 2, 1],
                     ["bold", 0.5, 2, 1, 0.5],
@@ -432,7 +438,6 @@ CHECKS = [
         public=[
             (0.5, 1.5),
             (0.3, 1.5),
-            (0.5, 2),
             (0.75, 2),
             (1, 4),
             (0.25, 0.5),
@@ -440,6 +445,7 @@ CHECKS = [
             (0.4, 1),
             (0.24, 1.19),
             (0.24, 1.3125),
+            (0.5, 2),  # at the limit; last, so that who divides by nothing hears of goals beyond it
         ],
         generate=_draw_needed,
         reference=_needed,
