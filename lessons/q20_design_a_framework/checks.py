@@ -191,6 +191,8 @@ CHECKS = [
             ([100, 50], [1, 1]),
             ([80], [5]),
             ([10, 40, 20], [1, 8, 3]),
+            ([40, 10, 10], [8, 3, 1]),  # of two equal ranks the first is ready last
+            ([10, 10, 40], [1, 3, 3]),  # here the second; and of two equal shares the first
         ],
         generate=_draw_rate,
         reference=_rate,
