@@ -43,6 +43,8 @@ _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 _BASES = ("FLOP/s", "FLOP/B", "tokens/s", "B/s", "FLOP", "Wh", "B", "s", "W", "J")
 _COUNTS = {prefix: _PREFIXES[prefix] for prefix in ("k", "K", "M", "G", "T")}
 _SPELLED = {"byte": "B", "bytes": "B", "second": "s", "seconds": "s", "sec": "s", "percent": "%"}
+_SPELLED |= {"minute": "min", "minutes": "min", "hour": "h", "hours": "h", "day": "d", "days": "d"}
+_FLOPS = {"FLOPs/s": "FLOP/s", "FLOPS": "FLOP/s", "FLOPs": "FLOP"}  # at the end, after any prefix
 _BEFORE = {"×": ("×", "x"), "$": ("$",)}  # units that are also written before the number
 
 
@@ -89,6 +91,9 @@ def _value(match: re.Match | None) -> float | None:
 def _factor(typed: str, unit: str) -> float | None:
     """What a number in the typed unit is multiplied with to be in the card's unit; None where the two do not fit."""
     typed = _SPELLED.get(typed, typed)
+    for spelled, symbol in _FLOPS.items():
+        if typed.endswith(spelled):
+            typed = typed.removesuffix(spelled) + symbol
     if typed in ("", unit, unit.removesuffix("s")) or (unit == "×" and typed in ("x", "X", "times")):
         return 1.0
     if typed == "%" and unit == "":
