@@ -57,7 +57,7 @@ class Project:
     def speedup_needed(self) -> float | None:
         """Of its part, for the cost to be back just at the end of its life; None where none is enough."""
         wanted = self.cost / (self.success * self.spend * self.months)  # share of the bill
-        if wanted >= self.share:
+        if wanted >= self.share - 1e-11:  # rounding must not make the limit itself a goal within reach
             return None
         return economics.speedup_needed(fraction=self.share, target=1 / (1 - wanted))
 

@@ -37,6 +37,13 @@ def test_below_ten_thousand_no_speedup_is_enough():
     assert balance(**START | {"spend": 9_900, "speedup": 1e9}) < 0
 
 
+@pytest.mark.parametrize(
+    "state", [(25_000, 0.2, 3, 17.6, 0.55, 32), (200_000, 0.04, 3, 4.4, 0.55, 5), (112_500, 0.8, 3, 9.9, 0.55, 1)]
+)
+def test_at_the_limit_itself_no_speedup_is_enough(state):
+    assert explorer.view(*state).readout[explorer.say("rows", "needed")] == "no speed-up is enough"
+
+
 def test_what_is_shown_is_the_ledger():
     shown = explorer.view(**START)
     assert shown.readout[explorer.say("rows", "back")] == "26,880 dollars"
