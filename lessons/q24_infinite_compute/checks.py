@@ -51,7 +51,7 @@ def _reach(n, factor):
 
 
 def _draw_reach(rng):
-    return rng.randrange(5, 100), rng.choice([0.25, 0.3, 1.5, 3, 8, 50, 1000, 12_345, 1e6, 1e9, 3e12])
+    return rng.randrange(5, 60), rng.choice([0.25, 0.3, 1.5, 3, 8, 50, 1000, 12_345, 1e6, 1e9, 3e12])
 
 
 # ---- q24.next-bound ------------------------------------------------------------------------------
