@@ -249,6 +249,7 @@ CHECKS = [
             ([], 4),
             ([["send", 700], ["all_gather", 400], ["send", 300]], 2),
             ([["all_reduce", 1_000], ["all_gather", 500]], 1),
+            ([["all_reduce", 600], ["all_to_all", 200]], 2),
         ],
         generate=_draw_calls,
         reference=_bytes_sent,
