@@ -156,7 +156,7 @@ def predict_seconds(ops, *, device, launches: str | None = None) -> float:
     costs nothing while the GPU has work, and decides where it has none. None takes what the kind of `device` does.
     Waiting for a result after each call (`.item()`, `synchronize()`) makes it "in turn" on a GPU too.
     `device.call_overhead` is 0 where it is not known, as of all data sheets; small calls then take too little.
-    "ahead" is the least that a queue needs: a stretch of small calls behind a long one may end later than the sum says.
+    "ahead" is the least that a queue needs: a stretch of small calls before a long one may end later than the sum says.
     """
     device = hardware.resolve(device)
     listed = (ops,) if isinstance(ops, Op) else tuple(ops) if isinstance(ops, (list, tuple, Iterator)) else None
