@@ -68,6 +68,13 @@ def _batch_two_byte_ceiling(layers, bytes_per_element, peak, bandwidth):
     return [rows if k * n > ridge * (k + n) else None for (k, n), rows in zip(layers, solved, strict=True)]
 
 
+def _batch_never_too_soon(layers, bytes_per_element, peak, bandwidth):
+    """The ceiling of 2-byte elements beside the right one."""
+    ridge = Fraction(peak) / Fraction(bandwidth)
+    right = _smallest_batch(layers, bytes_per_element, peak, bandwidth)
+    return [rows if k * n > ridge * (k + n) else None for (k, n), rows in zip(layers, right, strict=True)]
+
+
 def _batch_minus_one(layers, bytes_per_element, peak, bandwidth):
     return [-1 if rows is None else rows for rows in _smallest_batch(layers, bytes_per_element, peak, bandwidth)]
 
@@ -91,22 +98,22 @@ def _batch_no_output(layers, bytes_per_element, peak, bandwidth):
 
 def _draw_smallest_batch(rng):
     """A device, wide layers, one that needs more than 5,000 rows, one that only its wide side lets get there and, mostly,
-    one that never does, though with 2 bytes an element it would; one of them twice. Never a draw whose answer hangs on
+    one that never does (at 4 bytes an element; at 2 it would); one of them twice. Never a draw whose answer hangs on
     rounding, of float32 either. Now and then a ridge point that gives a whole number of rows, and never by a hair: a
     power of two, so that every way to write the formula is exact.
     """
     if rng.random() < 0.25:
-        ridge, bandwidth, size = 2 ** rng.randrange(5, 9), rng.randrange(1, 8) * 2**39, rng.choice([2, 4])
+        ridge, bandwidth, size = 2 ** rng.randrange(5, 9), rng.randrange(1, 8) * 2**39, rng.choice([1, 2, 4])
         side = ridge * size
         narrow = 3 * side // 4
         layers = [[2 * side, 2 * side], [side, side], [narrow, narrow], [16 * side, 8 * side]]
         return [*layers, rng.choice(layers)], size, ridge * bandwidth, bandwidth
     while True:
         peak, bandwidth = rng.randrange(50, 2500) * 1e12, rng.randrange(500, 8000) * 1e9
-        size = rng.choice([2, 4, 4])
+        size = rng.choice([1, 1, 1, 2, 4])
         side = peak / bandwidth * size
         narrow = round(side + side**2 / (2 * rng.randrange(6000, 9000)))
-        never = round(0.6 * side)  # below the ceiling of 4-byte elements, above that of 2-byte ones
+        never = round(0.6 * side)  # too narrow, but with 4-byte elements wide enough for 2-byte ones
         layers = [[width, width * rng.choice([1, 2, 4])] for width in rng.sample([never, 4096, 8192, 12288], k=3)]
         layers += [[round(0.7 * side), 4 * round(side)], [narrow, narrow]]
         exact = [_rows(k, n, size, peak, bandwidth) for k, n in layers]
@@ -387,6 +394,9 @@ CHECKS = [
             ([[4e12, 2e9], [1e9, 3e9], [1e9, 3e9]], 1e15, 1e12),
             ([[2e9, 3e9], [6e12, 5e9], [5e12, 4e9], [1e9, 1e9]], 5e14, 2e12),
             ([[3e12, 1e9]], 1e15, 1e12),
+            # Right of an H100's ridge point and left of this one, then the other way round.
+            ([[5e11, 1e9], [4e11, 2e9], [2e9, 1e9]], 1e15, 1e12),
+            ([[3e11, 2e9], [6e9, 3e9]], 1.25e14, 9e11),
         ],
         generate=_draw_model,
         reference=_model_seconds,
@@ -450,6 +460,7 @@ CHECKS = [
             ([[47, 1024], [4096, 51]], 2, 137e12, 4e12),  # half a number a row more or less decides
             ([[54, 144], [160, 1436]], 2, 16e12, 1e12),  # exactly 27, an odd number, and a hair above 18
             ([[4096, 4096], [64, 32]], 1, 2e12, 4e12),  # one row is enough
+            ([[1024, 1024], [4096, 4096]], 1, 1979e12, 3.35e12),  # with 2 bytes an element the first would never do
         ],
         generate=_draw_smallest_batch,
         reference=_smallest_batch,
@@ -464,6 +475,7 @@ CHECKS = [
             "zero": _batch_zero,
             "gives up": _batch_gives_up,
             "two-byte ceiling": _batch_two_byte_ceiling,
+            "never too soon": _batch_never_too_soon,
             "no ceiling": _batch_no_ceiling,
         },
     ),

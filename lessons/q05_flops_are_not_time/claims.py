@@ -251,7 +251,7 @@ def s002_16() -> Verdict:
 
 
 def s002_17() -> Verdict:
-    """Where an A100's time goes in products and softmax of GPT-2 small: reading a text, and writing one token."""
+    """Where an A100's time goes in GPT-2 small: reading texts, and writing one token (its layers' weights only)."""
     d, layers = 768, 12
     at_once, one = (
         passes.forward("gpt2", 8, 1024),
