@@ -126,7 +126,7 @@ def _draw_workers(rng):
     if rng.random() < 0.09:
         compute, many = 2 ** rng.randrange(2, 6), 2 ** rng.randrange(1, 10)
         return compute * many, compute, rng.choice([None, many, many, many + 1, many + 1])
-    compute, many = rng.randrange(4, 40), rng.choice([rng.randrange(2, 17), rng.randrange(300, 990)])
+    compute, many = rng.randrange(4, 40), rng.choice([rng.randrange(2, 17), rng.randrange(300, 700)])
     load = compute * many - rng.randrange(1, compute)
     return load, compute, many if rng.random() < 0.48 else rng.choice([None, many + 1, many + 1, many + 4])
 
@@ -289,6 +289,7 @@ CHECKS = [
             (0.03, 0.01, 2),
             (0.03, 0.01, 4),
             (0.005, 0.01, 1),
+            (0.005, 0.01, 2),
             (0.012, 0.008, 0),
             (0.07, 0.02, 3),
             (0.9, 0.02, 40),
@@ -379,6 +380,7 @@ CHECKS = [
             (9, 1, 3),
             (3, 2.25, 1.1),
             (1500, 20, 1.25),
+            (2, 5, 1.1),
         ],
         generate=_draw_shortest,
         reference=_shortest,
@@ -399,10 +401,10 @@ CHECKS = [
             (30, 10, None),
             (32, 10, None),
             (130, 10, None),
-            (990_001, 1000, None),
+            (790_001, 1000, None),
             (60_001, 20_000, None),
             (5, 10, None),
-            (1997, 2, None),
+            (1599, 2, None),
             (30, 10, 4),
             (30, 10, 3),
             (31, 10, 4),
