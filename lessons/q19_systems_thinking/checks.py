@@ -473,6 +473,8 @@ CHECKS = [
             (100, {"input": 97, "launches": 62, "copies": 99, "synchronisation": 98, "half the bytes": 62}),
             (100, {"half the bytes": 58, "input": 98, "launches": 97, "copies": 58, "synchronisation": 99}),
             (100, {"input": 135, "launches": 98, "copies": 72, "synchronisation": 99, "half the bytes": 97}),
+            (100, {"input": 98, "launches": 99, "copies": 80, "synchronisation": 97, "half the bytes": 60}),
+            (100, {"input": 97, "launches": 75, "copies": 99, "synchronisation": 98, "half the bytes": 30}),
         ],
         generate=_draw_changed,
         reference=_classify,
