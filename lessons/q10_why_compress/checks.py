@@ -374,12 +374,17 @@ def _break_even_zero(cost, price_per_hour, before, after):
 
 
 def _draw_break_even(rng):
-    """Three ways that are faster, two of them alike, one little, one that is slower, one that is as fast, in any order."""
-    before = rng.randrange(20, 2000) / rng.choice([1, 10])
+    """Three ways that are faster, two of them alike, one little, and one that is slower, in any order; in two of three
+    draws one that is as fast, with a rate and a price for which every order of the arithmetic, in float32 too, saves 0.
+    """
+    if as_fast := rng.random() < 0.65:
+        before, price = 2.0 ** rng.randrange(4, 12), rng.randrange(2, 36) / 4
+    else:
+        before, price = rng.randrange(200, 20000) / 10, rng.randrange(50, 900) / 100
     fast = before * rng.uniform(1.2, 4)
-    after = [before, before * rng.uniform(0.1, 0.9), before * rng.uniform(1.005, 1.2), fast, fast]
+    after = [before] * as_fast + [before * rng.uniform(0.1, 0.9), before * rng.uniform(1.005, 1.2), fast, fast]
     rng.shuffle(after)
-    return rng.randrange(50, 5000), rng.randrange(50, 900) / 100, before, after
+    return rng.randrange(50, 5000), price, before, after
 
 
 # ---- q10.two-of-four -----------------------------------------------------------------------------
@@ -632,7 +637,7 @@ CHECKS = [
         signature="break_even_tokens(cost, price_per_hour, before, after)",
         public=[
             (500, 2.5, 95.6, [180.8, 8.6]),
-            (1200, 4.0, 900, [900, 1350, 700, 2000, 1350, 1000]),
+            (1200, 4.0, 1024, [1024, 1350, 700, 2000, 1350, 1100]),
             (300.5, 1.2, 2.6, [2.7, 2.4, 2.62]),
             (400, 3.0, 100, [150]),
         ],
