@@ -372,6 +372,7 @@ CHECKS = [
                 ({"messages": 1, "bytes": 5, "calls": 5, "arithmetic": 2}, ["arithmetic"]),
                 ({"messages": 6, "distance": 6, "arithmetic": 9}, ["arithmetic"]),
                 ({"distance": 10, "bytes": 4, "calls": 4, "arithmetic": 8}, ["arithmetic", "distance"]),
+                ({"messages": 6, "calls": 6, "bytes": 2, "arithmetic": 9}, ["arithmetic"]),
                 ({"bytes": 3, "calls": 1}, ["calls", "light", "bytes"]),
                 ({"arithmetic": 4}, ["arithmetic"]),
             ],
