@@ -43,7 +43,7 @@ def secrets(lessons: Path) -> dict[str, str]:
     for path in sorted(lessons.glob("*/checks.py")):
         source = path.read_text(encoding="utf-8")
         tree, lines = ast.parse(source), source.split("\n")
-        shown, graded = _shown(tree)
+        shown, graded = _references(tree)
         for node in ast.walk(tree):
             if node in shown or getattr(node, "name", "") in shown:
                 continue
@@ -95,7 +95,7 @@ def _segment(lines: Sequence[str], node: ast.expr) -> str:
     return b"\n".join(own).decode()
 
 
-def _shown(tree: ast.Module) -> tuple[set[str | ast.expr], set[str | ast.expr]]:
+def _references(tree: ast.Module) -> tuple[set[str | ast.expr], set[str | ast.expr]]:
     """The references of checks without points, by name or as they stand, less the names that a graded check has too;
     and the references of graded ones.
     """

@@ -4,6 +4,7 @@ from itertools import product
 
 import pytest
 
+from course_lib.accounting import flops, models
 from course_lib.units.case1_gpt2_ladder import explorer
 from tests.explorers import STEP, calls_of
 
@@ -21,6 +22,19 @@ START = {
 
 def row(name, **changed):
     return explorer.view(**START | changed).readout[explorer.say("rows", name)]
+
+
+def test_a_causal_kernel_can_end_up_to_seven_percent_below_the_line():
+    """What the note says, for all tokens of the slider: the fewer they are, the less of the work is scores."""
+
+    def saved(tokens):
+        whole, half = (flops.training_step(models.load("gpt2"), 1, tokens, causal=c).total for c in (False, True))
+        return 1 - half / whole
+
+    share = {tokens: saved(tokens) for tokens in (256, 512, 1024)}
+    assert 0.06 < share[1024] < 0.07
+    assert share[256] < share[512] < share[1024]
+    assert any("up to 7 % below" in note for note in explorer.say.all("notes"))
 
 
 def test_the_first_task_has_the_answer_of_the_lesson():

@@ -54,3 +54,22 @@ def test_what_q3_counts_for_resnet_50_is_what_the_real_one_keeps():
     steps = models.load("resnet-50").steps()
     counted = 4 * sum(step.work for step in steps if step.op in ("batchnorm", "relu"))
     assert 1 < kept.total / counted < 1.05
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("attention", "more"), [("sdpa", 2), ("eager", 0)])
+def test_transformers_own_default_keeps_two_more_tensors_a_block_with_sdpa(attention, more):
+    """What the lesson says of `use_cache=False`: with a cache, SDPA reads copies of the keys and values."""
+    transformers = pytest.importorskip("transformers")
+    layers, batch, seq, d = 2, 3, 32, 64
+
+    def kept(**cache):
+        config = transformers.GPT2Config(
+            n_layer=layers, n_embd=d, n_head=4, vocab_size=300, n_positions=64, resid_pdrop=0, embd_pdrop=0,
+            attn_pdrop=0, attn_implementation=attention, bos_token_id=0, eos_token_id=0, **cache,
+        )  # fmt: skip
+        net = transformers.GPT2LMHeadModel(config).train()
+        tokens = torch.zeros(batch, seq, dtype=torch.long)
+        return ledger.of(lambda: net(tokens, labels=tokens).loss, weights=list(net.parameters())).total
+
+    assert kept() - kept(use_cache=False) == layers * more * batch * seq * d * 4

@@ -5,6 +5,7 @@ import statistics
 
 import pytest
 
+from course_lib.experiments import load
 from course_lib.units.q13_training_loop import benchmarking, loop, toy
 
 
@@ -20,6 +21,23 @@ def test_an_alarm_needs_both_bounds():
     assert not benchmarking.is_slower([0.95, 0.949, 0.951])
     assert not benchmarking.is_slower([1.01, 1.01, 1.01])  # nobody would act on it
     assert not benchmarking.is_slower([1.05, 0.9, 1.2, 0.93, 1.18])  # within the noise
+
+
+@pytest.mark.parametrize("width", [0.001, 0.02, 0.2])
+def test_false_alarms_are_rare_at_any_noise_and_five_percent_is_found_where_there_is_little(width):
+    draw = random.Random(1)
+    answers = {
+        more: [benchmarking.is_slower([draw.gauss(more, width) for _ in range(40)]) for _ in range(2000)]
+        for more in (1, 1.05)
+    }
+    assert statistics.mean(answers[1]) < 0.01
+    assert (statistics.mean(answers[1.05]) > 0.99) == (width < 0.1)
+
+
+def test_the_recording_has_no_false_alarm_in_fifty_and_finds_five_percent():
+    alarms = load("noise_band", "amd-epyc-2-cores").measured
+    assert alarms["pairs: no change"] == 0
+    assert alarms["pairs: 5 % slower"] >= 90
 
 
 @pytest.fixture

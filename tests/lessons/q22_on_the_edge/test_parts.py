@@ -8,7 +8,7 @@ import mmap
 import pytest
 import torch
 
-from course_lib.accounting import models
+from course_lib.accounting import inference, models
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.units.q22_on_the_edge import edge, heat, paging
 from course_lib.units.q22_on_the_edge.experiments import low_bit_decode, mapped_weights
@@ -48,6 +48,17 @@ def test_a_byte_costs_power_over_bandwidth():
     each = edge.joules_a_byte()
     assert each["phone"] * edge.bytes_a_token() == pytest.approx(edge.joules())
     assert each["card"] * edge.bytes_a_token(64) == pytest.approx(edge.joules(64))
+
+
+def test_with_many_readers_the_caches_take_most_of_the_step_of_a_dense_model_and_not_of_the_mixture():
+    """295 readers, 1,024 tokens each, bf16, on an H100, by hand: bytes of the caches, and what the products take."""
+    shares = {}
+    for name in ("llama3-8b", "qwen3-30b-a3b"):
+        m = models.load(name)
+        caches = 295 * 1024 * 2 * m.layers * m.kv_heads * m.head_width * 2 / 3.35e12
+        step = inference.decode_step(name, batch=295, context=1024, device="h100-sxm").seconds
+        shares[name] = caches / step
+    assert shares["llama3-8b"] > 0.5 > shares["qwen3-30b-a3b"]
 
 
 def test_the_largest_model_at_a_rate():
