@@ -83,10 +83,11 @@ def test_a_window_counts_from_when_the_first_came_and_ends_with_a_full_batch():
 
     # starts at 0.2; the third came at 0.25 and goes at 0.5, at once. Or full at 0; the third waits until 0.45
     for most, least in [(8, 0.8), (2, 0.75)]:
-        for _ in range(5):  # a machine that stands still for a moment makes a run longer, never shorter
+        for _ in range(10):  # where the machine stands still, the third may come before the window is seen to end
             took, sizes = batchers.beside(run(most, 2))
-            assert took >= least
-            if took < least + 0.15:
+            assert sizes in ([2, 1], [3])
+            assert sizes == [3] or took >= least
+            if sizes == [2, 1] and took < least + 0.15:
                 break
-        assert sizes == [2, 1]
-        assert took < least + 0.15
+        else:
+            pytest.fail(f"the batches were {sizes} and took {took:.2f} s in the last of ten runs")
