@@ -44,7 +44,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 
 def _observed(bench, seconds: float, parts: dict, pause: float) -> list[float]:
-    pieces = max(9, round(1e3 * seconds / stages.step(parts, pause)))
+    pieces = max(8, round(1e3 * seconds / stages.step(parts, pause)))
     return stages.run(parts, pause=pause, pieces=pieces)
 
 
