@@ -592,7 +592,7 @@ CHECKS = [
         ],
         generate=_draw_goal,
         reference=_to_save,
-        same=Close(rel=1e-5, abs=1e-6),
+        same=Close(rel=1e-5, abs=1e-5),
         wrong={
             "pause forgotten": _save_no_pause,
             "workers forgotten": _save_no_workers,
