@@ -280,14 +280,28 @@ def _bandwidth_seconds(rate, weights, kv, batch, arithmetic):
     return found and 1000 * found
 
 
+def _bandwidth_units(rate, weights, kv, batch, arithmetic):
+    """As if a GB took a ms, whatever the bandwidth."""
+    step = 1000 * batch / rate
+    if weights >= arithmetic:
+        return (weights + batch * kv) / step
+    return batch * kv / (step - arithmetic) if step > arithmetic else None
+
+
 def _draw_bandwidth(rng, group):
-    """A step of 2 to 64 ms; arithmetic that is hidden by the weights, or is not, or takes all of the step and more."""
+    """A step of 2 to 64 ms; arithmetic that is hidden by the weights, or is not, or takes all of the step and more.
+
+    Where it is hidden, most steps leave time for so low a bandwidth that it takes more ms than the weights have GB.
+    """
     batch = rng.choice([4, 8, 16, 64])
     step = rng.choice([2.5, 4, 6.25, 12.5, 32, 62.5])
     weights, kv = rng.choice([4, 8, 16, 70, 140]), rng.choice([0.25, 0.5, 1, 2])
     share = weights / (weights + batch * kv)  # of the step, that the weights take
     if group == "the weights take longer":
         portion = share * rng.choice([0, 0.1, 0.3, 0.6, 0.95])
+        if rng.random() < 0.6:
+            batch, step, weights, kv = 4, rng.choice([32, 62.5]), rng.choice([4, 8]), rng.choice([0.25, 0.5])
+            portion = weights / (weights + batch * kv) * rng.choice([0.6, 0.95])
     elif rng.random() < 0.45:
         portion = rng.choice([1, 1, 1.25, 2])
     else:
@@ -485,6 +499,7 @@ CHECKS = [
                 (2000, 8, 0.25, 64, 8),
                 (2560, 16, 0.5, 16, 4),
                 (2700, 0.5, 0.0625, 1, 0.125),
+                (250, 8, 0.25, 4, 10),
             ],
             "arithmetic takes longer": [
                 (2000, 8, 0.25, 16, 6),
@@ -508,6 +523,7 @@ CHECKS = [
             "all in a row": _bandwidth_added,
             "never none": _bandwidth_negative,
             "seconds": _bandwidth_seconds,
+            "GB against ms": _bandwidth_units,
         },
     ),
 ]
