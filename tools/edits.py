@@ -203,8 +203,23 @@ _SAME = {
     (ast.Sub, ast.Div): ("{a} / {c} - {b} / {c}",),
     (ast.Add, ast.Add): ("{a} + ({b} + {c})",),
     (ast.Add, ast.Sub): ("{a} + ({b} - {c})",),
+    (ast.Sub, ast.Add): ("{a} + ({c} - {b})",),
+    (ast.Sub, ast.Sub): ("{a} - ({b} + {c})",),
+    (ast.Add, ast.Mult): ("{a} * {c} + {b} * {c}",),
+    (ast.Sub, ast.Mult): ("{a} * {c} - {b} * {c}",),
 }
 """(operator within, operator outside) of (a ? b) ? c -> how else it may be computed."""
+
+_OTHER_SIDE = {
+    ast.Add: "{a} {than} {c} - {b}",
+    ast.Sub: "{a} {than} {c} + {b}",
+    ast.Div: "{a} {than} {c} * {b}",
+}
+"""Operator of (a ? b) < c -> how else the two sides may be compared; a divisor is taken to be positive."""
+
+_THAN = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_BACK = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_UNITS = (1e-3, 1e3, 1e6, 1e9)
 
 _ENDS = ("10", "100", "1_000", "100_000", "the largest argument")
 """Turns after which a search may end early."""
@@ -292,6 +307,8 @@ def _arithmetic(node: ast.AST, place: _Place) -> Iterator[Edit]:
 
 def _orders(node: ast.AST, place: _Place) -> Iterator[Edit]:
     """What is the same by the rules of algebra."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _THAN:
+        yield from _compared(node)
     if not isinstance(node, ast.BinOp):
         return
     c, left = f"({ast.unparse(node.right)})", node.left
@@ -302,6 +319,17 @@ def _orders(node: ast.AST, place: _Place) -> Iterator[Edit]:
     a, b = f"({ast.unparse(left.left)})", f"({ast.unparse(left.right)})"
     for other in _SAME.get((type(left.op), type(node.op)), ()):
         yield _to(node, other.format(a=a, b=b, c=c))
+
+
+def _compared(node: ast.Compare) -> Iterator[Edit]:
+    """Both sides in another unit; a part of one of them on the other."""
+    left, than, right = node.left, _THAN[type(node.ops[0])], node.comparators[0]
+    for unit in _UNITS:
+        yield _to(node, f"({ast.unparse(left)}) * {unit!r} {than} ({ast.unparse(right)}) * {unit!r}")
+    for one, sign, other in ((left, than, right), (right, _BACK[than], left)):
+        if isinstance(one, ast.BinOp) and type(one.op) in _OTHER_SIDE:
+            a, b, c = (f"({ast.unparse(part)})" for part in (one.left, one.right, other))
+            yield _to(node, _OTHER_SIDE[type(one.op)].format(a=a, b=b, c=c, than=sign))
 
 
 def _calls(node: ast.AST, place: _Place) -> Iterator[Edit]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from course_lib.teaching.checks.check import EXACT, Check, Close
-from tools import dress, mutants, trials
+from tools import dress, edits, mutants, trials
 
 MODULE = """
 from math import ceil
@@ -197,6 +197,14 @@ def rate(m, n):
     return m * n / (m + n)
 
 
+def fits(m, n):
+    return m + n <= 0.7
+
+
+def below(m, n):
+    return m <= n
+
+
 @pytest.mark.parametrize(
     ("reference", "given", "same", "refused"),
     [
@@ -207,7 +215,25 @@ def rate(m, n):
     ],
 )
 def test_a_right_answer_in_another_order(reference, given, same, refused):
-    check = Check(
+    found = dress.refused_orders(_order(reference, given, same))
+    assert [name for name in found if "(n / (m + n))" in name] == refused
+    assert set(found.values()) <= {f"{reference.__name__}(m=630, n=990)"}
+
+
+@pytest.mark.parametrize(
+    ("given", "refused"),
+    [
+        ((0.2, 0.5), ["fits: m + n <= 0.7 → m <= 0.7 - n"]),  # 0.7 - 0.5 is a little less than 0.2
+        ((0.25, 0.5), []),
+        ((0.2, 0.4), []),
+    ],
+)
+def test_a_right_comparison_with_a_part_on_the_other_side(given, refused):
+    assert list(dress.refused_orders(_order(fits, given))) == refused
+
+
+def _order(reference, given, same=EXACT):
+    return Check(
         id="q99.order",
         points=1,
         signature=f"{reference.__name__}(m, n)",
@@ -216,9 +242,19 @@ def test_a_right_answer_in_another_order(reference, given, same, refused):
         reference=reference,
         same=same,
     )
-    found = dress.refused_orders(check)
-    assert [name for name in found if "(n / (m + n))" in name] == refused
-    assert set(found.values()) <= {f"{reference.__name__}(m=630, n=990)"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "m * 0.001 <= n * 0.001",
+        "m * 1000000000.0 <= n * 1000000000.0",
+        "m <= n",
+    ],
+)
+def test_both_sides_of_a_comparison_in_another_unit(other):
+    names = [each.name for each in edits.reordered(below)]
+    assert (f"below: m <= n → {other}" in names) == (other != "m <= n")
 
 
 def test_single_precision_rounds_every_step():
