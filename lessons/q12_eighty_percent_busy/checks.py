@@ -384,7 +384,7 @@ CHECKS = [
         ],
         generate=_draw_shortest,
         reference=_shortest,
-        same=Close(rel=1e-6, abs=1e-9),  # a search ends a little above zero
+        same=Close(rel=1e-6, abs=1e-6),  # a search ends a little above zero
         wrong={
             "no gap": lambda issue, gap, gain: max(0, issue / gain),
             "no gain at all": lambda issue, gap, gain: max(0, issue - gap),
