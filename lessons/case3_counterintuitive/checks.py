@@ -280,7 +280,7 @@ def _crossover_never_none(n, fixed, direct_rate, fft_rate):
 
 
 POWERS, OTHERS = "the signal is a power of two long", "it is not, or there is no such kernel"
-TIES = [(256, 2), (1024, 2), (4096, 2), (512, 1), (8192, 1), (2048, 0.5)]
+TIES = [(256, 2), (1024, 2), (512, 1), (8192, 1), (2048, 0.5)]
 """Lengths and direct over fft rate at which both ways tie at an odd kernel: 7.5 · log2(2 n) · ratio. With rates that are
 powers of two every way to write the comparison is exact.
 """
