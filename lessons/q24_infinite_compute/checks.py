@@ -314,7 +314,17 @@ CHECKS = [
         id="q24.turn-faster",
         points=0,
         signature="faster(arithmetic, nbytes, calls)",
-        public=[(0.016, 4.52, 1.6), (10, 2, 1), (10, 1, 4), (5, 5, 1), (8, 3, 3), (1, 2, 6), (3, 9.5, 2)],
+        public=[
+            (0.016, 4.52, 1.6),
+            (10, 2, 1),
+            (10, 1, 4),
+            (5, 5, 1),
+            (8, 3, 3),
+            (1, 2, 6),
+            (3, 9.5, 2),
+            (3, 1, 9),
+            (9, 5, 6),
+        ],
         generate=_draw_faster,
         reference=_faster,
         wrong={
