@@ -112,7 +112,7 @@ def alone(torch, count: int = 5) -> float:
 def kept(torch, program: Program, steps: int = 4) -> float:
     """Bytes of tensors that a step leaves behind, counted over all live ones that are younger than the loop."""
     loop = Loop(torch, program)
-    gc.freeze()  # what is there already is looked through neither time: a notebook holds half a million objects
+    gc.freeze()  # what is there already is looked through neither time: that took most of it, for all that is imported
     try:
         loop.step()
         before = _live(torch)

@@ -244,17 +244,10 @@ def _order(reference, given, same=EXACT):
     )
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        "m * 0.001 <= n * 0.001",
-        "m * 1000000000.0 <= n * 1000000000.0",
-        "m <= n",
-    ],
-)
-def test_both_sides_of_a_comparison_in_another_unit(other):
+def test_both_sides_of_a_comparison_in_another_unit():
     names = [each.name for each in edits.reordered(below)]
-    assert (f"below: m <= n → {other}" in names) == (other != "m <= n")
+    units = ("0.001", "1000.0", "1000000.0", "1000000000.0")
+    assert names == [f"below: m <= n → m * {unit} <= n * {unit}" for unit in units]
 
 
 def test_single_precision_rounds_every_step():
