@@ -138,12 +138,13 @@ def run(stages: Mapping[str, float], *, pause: float = 0, overlapped: bool = Tru
 
 
 def steady(ends: Sequence[float], count: int) -> list[float]:
-    """From one end to the next, while all of `count` stages work: the first third and the last ones are left out.
+    """From one end to the next, while all of `count` stages work: the last ones are left out.
 
-    The first batches find empty queues; when the last ones pass, stages before them have nothing left to do.
+    When those pass, stages before them have nothing left to do. The first one is as good as any: batches that are alike
+    leave the last stage in the rhythm of the longest from the first to the second on.
     """
     found = [after - before for before, after in pairwise(ends)]
-    return found[len(found) // 3 : len(found) - (count - 1)]
+    return found[: len(found) - (count - 1)]
 
 
 def _seconds(stages: Mapping) -> dict:

@@ -44,7 +44,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 
 def _observed(bench, seconds: float, parts: dict, pause: float) -> list[float]:
-    pieces = max(8, round(1e3 * seconds / stages.step(parts, pause)))
+    pieces = max(6, round(1e3 * seconds / stages.step(parts, pause)))
     return stages.run(parts, pause=pause, pieces=pieces)
 
 
@@ -63,7 +63,7 @@ EXPERIMENT = Experiment(
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
-    quick_seconds=0.3,
+    quick_seconds=0.2,
     full_seconds=2.0,
     recording_seconds=40.0,
     on_gpu=say("on-gpu"),
