@@ -107,7 +107,7 @@ EXPERIMENT = Experiment(
     cases=cases,
     table=rows_of_quantity,
     plot=plot,
-    quick_seconds=0.3,
+    quick_seconds=0.24,
     full_seconds=2.0,
     on_gpu=say("on-gpu"),
     method=say.all("method", times=TIMES),
