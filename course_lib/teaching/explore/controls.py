@@ -208,7 +208,11 @@ def _check(control: Whole | Number, stops: tuple) -> None:
     low, start, high = control.low, control.start, control.high
     if not low < high:
         raise ValueError(f"the control {control.label!r} needs low < high, not {low!r} and {high!r}.")
-    if not low <= start <= high:
+    try:
+        inside = low <= start <= high
+    except TypeError:  # a text, where a call hands its argument on
+        inside = False
+    if not inside:
         raise ValueError(f"start={start!r} of the control {control.label!r} must lie from {low!r} to {high!r}.")
     if any(not low <= stop <= high for stop in stops) or list(stops) != sorted(set(stops)):
         raise ValueError(f"stops of the control {control.label!r} must increase, from {low!r} to {high!r} at most.")

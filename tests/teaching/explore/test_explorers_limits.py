@@ -1,8 +1,10 @@
 """Whatever is chosen in an explorer of the library or of a unit, no stop of a slider is refused."""
 
+import inspect
+
 import pytest
 
-from course_lib.teaching.explore.controls import Choice, Whole
+from course_lib.teaching.explore.controls import Choice, Number, Whole
 from tests.explorers import IMPORTS
 
 
@@ -34,3 +36,15 @@ def test_no_choice_and_no_end_of_a_slider_is_refused(learner, call):
                 ask(**{choice: option})
                 to_the_ends()
         live.set(**{key: value for key, value in first.items() if key in controls})
+
+
+@pytest.mark.parametrize("call", IMPORTS)
+def test_a_text_in_place_of_a_number_is_refused_with_a_sentence(learner, call):
+    names = {}
+    exec(IMPORTS[call], names)
+    explorer = eval(call, names)
+    controls = explorer()._frame.controls
+    for name in inspect.signature(explorer).parameters.keys() & controls.keys():
+        if isinstance(controls[name], (Whole, Number)):
+            with pytest.raises(ValueError, match="'many'"):
+                explorer(**{name: "many"})
