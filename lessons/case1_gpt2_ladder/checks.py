@@ -92,6 +92,12 @@ def _shares_by_place(step_ms, batch, forward_gflop, peak_tflops):
     return _shares(step_ms, [batch[n] for n in first], forward_gflop, [peak_tflops[n] for n in first])
 
 
+def _shares_by_rate(step_ms, batch, forward_gflop, peak_tflops):
+    """A rung's peak is looked up by its rate: of two with one rate the first one's is taken twice."""
+    rates = [samples / ms for ms, samples in zip(step_ms, batch, strict=True)]
+    return _shares(step_ms, batch, forward_gflop, [peak_tflops[rates.index(rate)] for rate in rates])
+
+
 def _neighbours_differ(rng, values, count):
     found = []
     while len(found) < count:
@@ -100,16 +106,19 @@ def _neighbours_differ(rng, values, count):
 
 
 def _draw_shares(rng):
-    """Two to five rungs, mostly four or more; neighbours differ in batch and in peak, the third takes as long as
-    the first, and one is impossible.
+    """Two to five rungs, mostly four or more; neighbours differ in batch and in peak, and one is impossible. The third
+    takes as long as the first, mostly with as many samples, and is held against another peak.
     """
     while True:
         rungs = rng.choice([2, 4, 4, 5])
         step_ms = [rng.randrange(50, 900) for _ in range(rungs)]
-        if rungs > 2:
-            step_ms[2] = step_ms[0]
         batch = _neighbours_differ(rng, [4, 8, 16, 32], rungs)
         peaks = _neighbours_differ(rng, [19.5, 156.0, 312.0, 989.0], rungs)
+        if rungs > 2:
+            step_ms[2] = step_ms[0]
+            batch[2] = rng.choice([*[batch[0]] * 4, batch[2]])
+            if peaks[2] == peaks[0] or batch[2] in batch[3:4]:
+                continue
         inputs = step_ms, batch, rng.randrange(20, 900), peaks
         if any(share > 1.05 for share in _shares(*inputs)):
             return inputs
@@ -311,6 +320,7 @@ CHECKS = [
             ({"norm": 40, "norms": 40, "b": 60}, "norm", 4),
             ({"norm": 40, "norms": 60, "b": 30}, "norms", 4),
             ({"only": 90}, "only", 1.5),
+            ({"a": 50, "b": 20, "c": 50}, "b", 4),
         ],
         generate=_draw_after,
         reference=_after,
@@ -351,6 +361,7 @@ CHECKS = [
             ([250, 325, 90], [16, 32, 8], 40, [312, 19.5, 156]),
             ([800, 50], [4, 32], 500, [989, 19.5]),
             ([300, 120, 300], [8, 16, 32], 250, [19.5, 156, 312]),
+            ([300, 120, 300, 300], [16, 8, 16, 16], 250, [19.5, 156, 312, 19.5]),
         ],
         generate=_draw_shares,
         reference=_shares,
@@ -363,6 +374,7 @@ CHECKS = [
             "never above 1": _shares_clipped,
             "one sample": _shares_no_batch,
             "first of equals": _shares_by_place,
+            "first of equal rates": _shares_by_rate,
         },
     ),
     Check(
@@ -373,7 +385,7 @@ CHECKS = [
             ({"attention": 120, "rest": 380}, [["attention", 3], ["rest", 1.25], ["attention", 2]]),
             (
                 {"attention": 120, "backward": 250, "rest": 130},
-                [["attention", 3], ["backward", 1.25], ["attention", 1.5]],
+                [["attention", 1.5], ["backward", 1.25], ["attention", 1.5]],
             ),
             ({"a": 40, "b": 60, "c": 10}, [["b", 0.8], ["a", 4], ["b", 2], ["c", 1.25]]),
             ({"norm": 64, "norms": 64, "c": 20}, [["norm", 2], ["norms", 0.8], ["norm", 2], ["norm", 4]]),
