@@ -157,6 +157,12 @@ def _sample(logits, temperature, draws):
     return tokens
 
 
+def _race_from_zero(logits, temperature, noise):
+    """A loop that keeps the largest so far, and begins with 0."""
+    scores = [z / temperature - log(e) for z, e in zip(logits, noise, strict=True)]
+    return _winner(scores) if max(scores) > 0 else 0
+
+
 def _first_noise(logits, temperature, draws):
     return [_race(logits, temperature, draws[0]) for _ in draws]
 
@@ -166,9 +172,11 @@ SAMPLERS = (*map(_all, (_race_colder, _race_hot, _race_plus, _race_no_log, _race
 
 
 def _draw_sample(rng, group):
-    """Six to twelve draws; each wrong way gives another list. Large logits lie near 2,000, where exp overflows."""
+    """Six to twelve draws; each wrong way gives another list. Large logits lie near 2,000, where exp overflows; of the
+    usual ones every second time all are negative.
+    """
     while True:
-        tokens, shift = rng.randrange(3, 7), 2000 if group == LARGE else 0
+        tokens, shift = rng.randrange(3, 7), 2000 if group == LARGE else rng.choice([0, -4])
         logits = [shift + rng.randrange(-8, 9) / 4 for _ in range(tokens)]
         temperature = rng.choice([0.25, 0.5, 2, 4])
         draws = [_noise(rng, tokens) for _ in range(rng.randrange(6, 12))]
@@ -409,6 +417,8 @@ CHECKS = [
                 ([0.0, 3.0], 0.5, [[0.1, 4.0], [0.001, 3.0], [1.0, 1.0]]),
                 ([0.5, 1.5], 1, [[0.4, 0.9]]),
                 ([1.0, 0.0, -1.0, 0.5], 2, [[1.5, 0.6, 0.25, 1.1], [0.8, 0.9, 0.1, 2.0], [1.5, 0.6, 0.25, 1.1]]),
+                ([0.0, 0.25], 4, [[0.9405, 1.0], [0.5, 1.5]]),
+                ([-1.5, -2.0, -0.5], 0.5, [[1.5, 2.0, 1.25], [0.5, 0.8, 2.5], [0.1, 1.0, 3.0], [2.0, 0.02, 2.0]]),
             ],
             LARGE: [
                 ([2001.0, 2000.0, 1999.5], 0.5, [[2.5, 0.2, 0.9], [0.4, 0.5, 0.002], [1.0, 1.5, 0.7]]),
@@ -425,6 +435,7 @@ CHECKS = [
             "no log": _all(_race_no_log),
             "greedy": _all(_race_greedy),
             "one noise for all": _first_noise,
+            "from zero": _all(_race_from_zero),
         },
     ),
     Check(
@@ -440,6 +451,7 @@ CHECKS = [
                 ([3, 40, 9, 60], [-2.0, 1.0, 0.0, 1.5]),
                 ([30, 20, 1], [2.0, 1.5, -2.5]),
                 ([7, 7, 30, 2], [0.25, 1.0, 2.0, -0.5]),
+                ([12, 9, 0, 1], [2.0, 2.0, -2.0, -2.0]),
             ],
             LARGE: [
                 ([60, 40], [1000.0, 1000.0]),
@@ -447,6 +459,7 @@ CHECKS = [
                 ([0, 31, 12, 5], [999.0, 1000.5, 1000.25, 998.0]),
                 ([30, 20, 1], [1002.0, 1001.5, 997.5]),
                 ([7, 7, 30, 2], [1000.25, 1001.0, 1002.0, 999.5]),
+                ([12, 9, 0, 1], [1002.0, 1002.0, 998.0, 998.0]),
             ],
         },
         generate=_draw_chi,
