@@ -600,7 +600,8 @@ CHECKS = [
             (401, 170, 1),  # there too, and far from the formula
             (500, 3000, 1),  # all layers, beyond any short search
             (251, 45, 1),  # the best k is above the formula, and far from it
-            (400, 201, 1),  # nearly √2 times the formula: no best k is further above it
+            (400, 201, 1),  # nearly √2 times the formula: with many layers no best k is further above it
+            (3, 8, 7),  # 1.6 times the formula, which three layers allow
             (32, 2**29, 57 * 2**29),  # bytes of a 7B model: more than a billion taken for infinity
         ],
         generate=_draw_every,
