@@ -458,7 +458,8 @@ CHECKS = [
             ([[17_766, 17_766], [4096, 4096]], 4, 4096e12, 1e12),  # more than 100,000 rows
             ([[640, 40]], 2, 35e12, 936e9),  # the ratio's fifth decimal decides
             ([[47, 1024], [4096, 51]], 2, 137e12, 4e12),  # half a number a row more or less decides
-            ([[54, 144], [160, 1436]], 2, 16e12, 1e12),  # exactly 27, an odd number, and a hair above 18
+            # Exactly 27, an odd number, in each order of the arithmetic (powers of two), and a hair above 18.
+            ([[54, 144], [160, 1436]], 2, 2**44, 2**40),
             ([[4096, 4096], [64, 32]], 1, 2e12, 4e12),  # one row is enough
             ([[1024, 1024], [4096, 4096]], 1, 1979e12, 3.35e12),  # with 2 bytes an element the first would never do
         ],
