@@ -98,6 +98,12 @@ def _shares_by_rate(step_ms, batch, forward_gflop, peak_tflops):
     return _shares(step_ms, batch, forward_gflop, [peak_tflops[rates.index(rate)] for rate in rates])
 
 
+def _shares_by_peak(step_ms, batch, forward_gflop, peak_tflops):
+    """A rung is looked up by its peak: of two in one format the first is taken twice."""
+    first = [peak_tflops.index(peak) for peak in peak_tflops]
+    return _shares([step_ms[n] for n in first], [batch[n] for n in first], forward_gflop, peak_tflops)
+
+
 def _neighbours_differ(rng, values, count):
     found = []
     while len(found) < count:
@@ -320,6 +326,7 @@ CHECKS = [
             ({"norm": 40, "norms": 40, "b": 60}, "norm", 4),
             ({"norm": 40, "norms": 60, "b": 30}, "norms", 4),
             ({"only": 90}, "only", 1.5),
+            ({"a": 45, "b": 30}, "a", 4),
             ({"a": 50, "b": 20, "c": 50}, "b", 4),
         ],
         generate=_draw_after,
@@ -359,7 +366,7 @@ CHECKS = [
             ([500, 420], [16, 32], 291.6, [19.5, 156]),
             ([92.5], [16], 291.6, [312]),
             ([250, 325, 90], [16, 32, 8], 40, [312, 19.5, 156]),
-            ([800, 50], [4, 32], 500, [989, 19.5]),
+            ([800, 50, 200, 200], [4, 32, 4, 16], 500, [989, 19.5, 989, 989]),
             ([300, 120, 300], [8, 16, 32], 250, [19.5, 156, 312]),
             ([300, 120, 300, 300], [16, 8, 16, 16], 250, [19.5, 156, 312, 19.5]),
         ],
@@ -375,6 +382,7 @@ CHECKS = [
             "one sample": _shares_no_batch,
             "first of equals": _shares_by_place,
             "first of equal rates": _shares_by_rate,
+            "first of equal peaks": _shares_by_peak,
         },
     ),
     Check(
@@ -387,7 +395,7 @@ CHECKS = [
                 {"attention": 120, "backward": 250, "rest": 130},
                 [["attention", 1.5], ["backward", 1.25], ["attention", 1.5]],
             ),
-            ({"a": 40, "b": 60, "c": 10}, [["b", 0.8], ["a", 4], ["b", 2], ["c", 1.25]]),
+            ({"a": 40, "b": 60, "c": 10}, [["b", 0.8], ["a", 4], ["b", 2], ["c", 1.25], ["a", 0.5]]),
             ({"norm": 64, "norms": 64, "c": 20}, [["norm", 2], ["norms", 0.8], ["norm", 2], ["norm", 4]]),
             ({"a": 70.5, "b": 50.25}, [["b", 1.25]]),
         ],
