@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, permutations
+from itertools import combinations
 from math import ceil, floor
 
 from course_lib.teaching.checks.check import Check
@@ -86,6 +86,12 @@ _RELATIONS = {
 }
 """How two numbers that are given may stand to each other."""
 
+_PLACES = {
+    "first": lambda items, item: items.index(item),
+    "last": lambda items, item: len(items) - 1 - items[::-1].index(item),
+}
+"""Where a look-up finds one of several equal things: `list.index` the first, a dictionary the last."""
+
 _CLASSICAL = {"the first only", "the first two only", "the first three only", "without the first", "without the last"}
 _CLASSICAL |= {"backwards", "each value once"}
 
@@ -121,10 +127,13 @@ def of_arguments(check: Check, draws: Sequence[dict] = ()) -> Iterator[Mutant]:
                 f"{other} taken for {one}": {one: first},
             }.items():
                 yield Mutant(how, _given(reference, names, change), reachable=True)
-    for one, other in permutations(names, 2):
-        if any(_side_by_side(given, one, other) for given in inputs):
-            change = {other: lambda given, one=one, other=other: _by_place(given, one, other)}
-            yield Mutant(f"{other} at the place of the first such of {one}", _given(reference, names, change))
+    for one in names:
+        beside = [name for name in names if name != one and any(_side_by_side(given, one, name) for given in inputs)]
+        for others in (*([other] for other in beside), *([beside] if len(beside) > 1 else ())):
+            for which, place in _PLACES.items():
+                change = {name: partial(_by_place, one=one, other=name, place=place) for name in others}
+                what = " and ".join(others)
+                yield Mutant(f"{what} at the place of the {which} such of {one}", _given(reference, names, change))
     for name in names:
         values = [given[name] for given in inputs if name in given]
         for how, change in _changes(values).items():
@@ -176,11 +185,30 @@ def _side_by_side(given: dict, one: str, other: str) -> bool:
     return all(isinstance(each, list) for each in lists) and len(lists[0]) == len(lists[1])
 
 
-def _by_place(given: dict, one: str, other: str):
-    """`other`, each part looked up by `list.index` of its neighbour in `one`."""
+def _by_place(given: dict, one: str, other: str, place: Callable):
+    """`other`, each part looked up by the place of its neighbour in `one`."""
     if not _side_by_side(given, one, other):
         return given[other]
-    return [given[other][given[one].index(each)] for each in given[one]]
+    return [given[other][place(given[one], each)] for each in given[one]]
+
+
+def _by_part(rows: list, at: int, place: Callable) -> list:
+    """Records, each looked up by its part `at`."""
+    keys = [row[at] for row in rows]
+    return [rows[place(keys, key)] for key in keys]
+
+
+def _one_for_each(rows: list, at: int) -> list:
+    """Records kept in a dictionary under their part `at`: of those that share it one is left, the last."""
+    keys = [row[at] for row in rows]
+    return [rows[_PLACES["last"](keys, key)] for key in _distinct(keys)]
+
+
+def _records(values: Sequence) -> int:
+    """How many parts the records have that lists hold; 0 where they hold none, or such of one part only."""
+    rows = [row for value in values for row in value]
+    least = min(map(len, rows)) if rows and all(isinstance(row, list) for row in rows) else 0
+    return least if least > 1 else 0
 
 
 def kinds(check: Check, cases: Sequence[dict], answers: Sequence) -> list[set[int]]:
@@ -266,6 +294,10 @@ def _changes(values: Sequence) -> dict[str, Callable]:
             found[how] = lambda value, change=change: _each(value, change)
     if values and all(isinstance(value, (list, tuple)) for value in values):
         found |= _LISTS
+        for at in range(_records(values)):
+            for which, place in _PLACES.items():
+                found[f"each record the {which} with its part {at}"] = partial(_by_part, at=at, place=place)
+            found[f"one record for each part {at}"] = partial(_one_for_each, at=at)
     if values and all(isinstance(value, dict) for value in values):
         found |= _DICTIONARIES
     return found

@@ -42,6 +42,14 @@ def bill(hours, prices):
     return sum(hour * price for hour, price in zip(hours, prices, strict=True))
 
 
+def stay(hours, prices, days):
+    return sum(hour * price * day for hour, price, day in zip(hours, prices, days, strict=True))
+
+
+def billed(rows):
+    return sum(hour * price for hour, price in rows)
+
+
 def cheapest(prices):
     return min(prices, key=prices.get)
 
@@ -184,6 +192,36 @@ ARGUMENTS = {
         ([1, 2], [3, 4]),
         ([1, 1], [3, 4]),
         "prices at the place of the first such of hours",
+    ),
+    "a neighbour in a dictionary": (
+        "bill(hours, prices)",
+        ([1, 2], [3, 4]),
+        ([1, 1], [3, 4]),
+        "prices at the place of the last such of hours",
+    ),
+    "all neighbours looked up": (
+        "stay(hours, prices, days)",
+        ([1, 2], [3, 4], [5, 6]),
+        ([1, 1], [3, 4], [5, 6]),
+        "prices and days at the place of the first such of hours",
+    ),
+    "a record looked up": (
+        "billed(rows)",
+        ([[1, 3], [2, 4]],),
+        ([[1, 3], [1, 4]],),
+        "rows: each record the first with its part 0",
+    ),
+    "a record in a dictionary": (
+        "billed(rows)",
+        ([[3, 1], [4, 2]],),
+        ([[3, 1], [4, 1]],),
+        "rows: each record the last with its part 1",
+    ),
+    "a dictionary of records": (
+        "billed(rows)",
+        ([[1, 3], [2, 4]],),
+        ([[1, 3], [1, 4]],),
+        "rows: one record for each part 0",
     ),
     "sorted": ("weighed(values)", ([1, 2],), ([2, 1],), "values: sorted"),
     "sorted down": ("weighed(values)", ([2, 1],), ([1, 2],), "values: sorted, the largest first"),
