@@ -200,44 +200,16 @@ def _batch_not_rounded(*arguments):
     return max(0, _batch_exact(*arguments))
 
 
-def _holds_in_units(capacity, params, layers, d, heads, seq, vocab):
-    """Whether the right answer is right in kB, MB and GB too, whose fractions can lose a sequence that fits exactly."""
-    right, state = _batch(capacity, params, layers, d, heads, seq, vocab), 16 * params
-    block, logits = 34 * seq * d + 5 * heads * seq**2, 12 * seq * vocab
-    each = layers * block + logits
-    found = [(capacity - state) * (1 / each), capacity / each - state / each]
-    for unit in (1e3, 1e6, 1e9):
-        pairs = layers * (34 * seq * d / unit + 5 * heads * seq**2 / unit)
-        parts = layers * 34 * seq * d / unit + layers * 5 * heads * seq**2 / unit
-        for size in (
-            each / unit,
-            layers * (block / unit) + logits / unit,
-            pairs + logits / unit,
-            parts + logits / unit,
-        ):
-            for free in (
-                (capacity - state) / unit,
-                capacity / unit - state / unit,
-                capacity / unit - 16 * (params / unit),
-            ):
-                found += [free / size, free // size]
-            if state / unit + right * size > capacity / unit:
-                return False
-    return all(int(number) == right for number in found)
-
-
 def _draw_batch(rng):
     """A model and a device on which no wrong answer is right; the right one from 4 to some hundreds. Now and then a small
-    model that fits exactly, once or thousands of times.
+    model that fits once or thousands of times, with a quarter to spare: rounding in kB, MB, GB or fp32 cannot take that.
     """
-    exact, times = rng.random() < 0.3, rng.choice([1, rng.randrange(1500, 9000)])
-    while exact:
+    small, times = rng.random() < 0.3, rng.choice([1, rng.randrange(1500, 9000)])
+    if small:
         layers, d, heads, seq, params = rng.choice([2, 4]), 128, rng.choice([4, 8]), 125, 2**20
         vocab = rng.randrange(1000, 3000)
         sequence = layers * (34 * seq * d + 5 * heads * seq**2) + 12 * seq * vocab
-        arguments = (times * sequence + 16 * params, params, layers, d, heads, seq, vocab)
-        if _holds_in_units(*arguments):
-            return arguments
+        return times * sequence + sequence // 4 + 16 * params, params, layers, d, heads, seq, vocab
     while True:
         layers, d = rng.choice([12, 24, 32]), rng.choice([768, 1024, 2048])
         heads, seq, vocab = d // rng.choice([32, 128]), rng.choice([512, 1024, 2048]), rng.choice([32000, 50257])
@@ -576,10 +548,11 @@ CHECKS = [
             (16 * 10**9, 1_557_611_200, 48, 1600, 25, 128, 50257),
             (40 * 10**9, 334_757_888, 24, 1024, 16, 512, 32000),
             (24 * 10**9, 334_757_888, 24, 1024, 8, 1024, 32000),
-            (25_829_376, 2**20, 2, 64, 2, 64, 1004),
-            (25_829_375, 2**20, 2, 64, 2, 64, 1004),  # the one before fits exactly, this one lacks a byte
-            (17_908_736, 2**20, 2, 64, 2, 64, 1004),  # one sequence fits exactly
-            (17_908_735, 2**20, 2, 64, 2, 64, 1004),  # the state fits, and not one sequence
+            # Eight and one sequence fit exactly: powers of 5, so that the parts are exact in kB, MB and GB too.
+            (2_000_000_000, 7 * 5**9, 2, 5**5, 5, 5**4, 3 * 5**5),
+            (1_999_999_000, 7 * 5**9, 2, 5**5, 5, 5**4, 3 * 5**5),  # and this one lacks a kB, as much as fp32 can tell
+            (441_406_250, 7 * 5**9, 2, 5**5, 5, 5**4, 3 * 5**5),
+            (441_405_250, 7 * 5**9, 2, 5**5, 5, 5**4, 3 * 5**5),  # the state fits, and not one sequence
             (2 * 10**9, 2**20, 2, 64, 4, 64, 1024),
             (141 * 10**9, 2**20, 2, 64, 4, 60, 1000),  # 5 · heads · seq / d is no whole number; beyond any short search
         ],
