@@ -456,6 +456,8 @@ CHECKS = [
             ([[600, 600], [8192, 8192]], 2, 989e12, 3.35e12),
             ([[222, 8192], [4096, 4096], [222, 4096], [222, 8192], [64, 8192], [8192, 4096]], 2, 128e12, 1e12),
             ([[17_766, 17_766], [4096, 4096]], 4, 4096e12, 1e12),  # more than 100,000 rows
+            # More than a million, 1,153,433.6, and exact in each order of the arithmetic up to the last division.
+            ([[2**20, 2**20]], 1, 11 * 2.0**46, 2.0**30),
             ([[640, 40]], 2, 35e12, 936e9),  # the ratio's fifth decimal decides
             ([[47, 1024], [4096, 51]], 2, 137e12, 4e12),  # half a number a row more or less decides
             # Exactly 27, an odd number, in each order of the arithmetic (powers of two), and a hair above 18.
@@ -499,6 +501,8 @@ CHECKS = [
                 ],
                 _SERVER,
             ),
+            # Attention's two products: only a side that is left out would make them compute-bound.
+            ([["matmul", [1024, 64, 1024], "bf16"], ["matmul", [1024, 1024, 64], "bf16"]], _SERVER),
             ([["add", [1_000_000], "fp32"]], _BETWEEN),  # memory-bound, though 1/6 would be above the ridge point
             (
                 [
