@@ -106,10 +106,6 @@ def _overtake_one_below(layers, width, patch, flops_per_pixel):
     return side if side is None else side - patch
 
 
-def _overtake_at_equal(layers, width, patch, flops_per_pixel):
-    return _first_side(layers, width, patch, flops_per_pixel, extra=1)
-
-
 def _overtake_embedded_class_token(layers, width, patch, flops_per_pixel):
     return _first_side(layers, width, patch, flops_per_pixel, extra=6 * patch**2 * width)
 
@@ -168,8 +164,9 @@ def _draw_last_side(rng):
 
 
 def _draw_overtake(rng):
-    """Half of them the last side. The others mostly an exact tie one step below the answer, so narrow that a token or half
-    an embedding less is too late, and anything more too early; the patch does not divide 224.
+    """Half of them the last side. The others are nearly a tie one step below the answer, so narrow that a token or half
+    an embedding less is too late, and anything more too early; the patch does not divide 224. Exact ties are public
+    only: in floats a right answer that sums in another order may take one for more.
     """
     kind = rng.random()
     if kind < 0.48:
@@ -177,7 +174,6 @@ def _draw_overtake(rng):
     slips = (
         _overtake_no_class_token,
         _overtake_embedding_macs,
-        _overtake_at_equal,
         _overtake_embedded_class_token,
         _overtake_classifier,
         _overtake_from_224,
@@ -185,9 +181,10 @@ def _draw_overtake(rng):
     while True:
         patch, width, layers = rng.choice([20, 24, 30, 36, 40, 48]), 8 * rng.randrange(8, 129), rng.randrange(4, 37)
         side = patch * rng.randrange(224 // patch + 1, 800 // patch)
-        per_pixel, rest = divmod(_cost(layers, width, patch, side), side**2)
-        drawn = layers, width, patch, per_pixel
-        if rest == 0 and _overtake(*drawn) == side + patch and all(slip(*drawn) != side + patch for slip in slips):
+        cost = _cost(layers, width, patch, side)
+        drawn = layers, width, patch, -(-cost // side**2)
+        near = drawn[-1] * side**2 - cost > 1e-9 * cost
+        if near and _overtake(*drawn) == side + patch and all(slip(*drawn) != side + patch for slip in slips):
             return drawn
 
 
@@ -412,7 +409,7 @@ CHECKS = [
             (12, 384, 16, 300_000),
             (24, 384, 32, 92_552),
             (18, 384, 32, 71_873),
-            (15, 384, 24, 99_466),
+            (16, 504, 24, 179_774),
             (12, 192, 32, 16_741),
             (12, 192, 16, 89_385),
             (12, 192, 32, 158_993),
@@ -435,7 +432,6 @@ CHECKS = [
             "embedding in multiply-adds": _overtake_embedding_macs,
             "no embedding": _overtake_no_embedding,
             "one below": _overtake_one_below,
-            "at equal costs": _overtake_at_equal,
             "class token embedded": _overtake_embedded_class_token,
             "classifier": _overtake_classifier,
             "steps from 224": _overtake_from_224,
