@@ -548,11 +548,11 @@ CHECKS = [
             (16 * 10**9, 1_557_611_200, 48, 1600, 25, 128, 50257),
             (40 * 10**9, 334_757_888, 24, 1024, 16, 512, 32000),
             (24 * 10**9, 334_757_888, 24, 1024, 8, 1024, 32000),
-            # Eight and one sequence fit exactly: powers of 5, so that the parts are exact in kB, MB and GB too.
-            (2_000_000_000, 7 * 5**9, 2, 5**5, 5, 5**4, 3 * 5**5),
-            (1_999_999_000, 7 * 5**9, 2, 5**5, 5, 5**4, 3 * 5**5),  # and this one lacks a kB, as much as fp32 can tell
-            (441_406_250, 7 * 5**9, 2, 5**5, 5, 5**4, 3 * 5**5),
-            (441_405_250, 7 * 5**9, 2, 5**5, 5, 5**4, 3 * 5**5),  # the state fits, and not one sequence
+            # Five and one sequence fit exactly: powers of 5, so that the parts are exact in kB, MB, GB and fp32 too.
+            (2_000_000_000, 4 * 5**9, 4, 5**5, 5, 5**4, 3 * 5**5),
+            (1_999_999_000, 4 * 5**9, 4, 5**5, 5, 5**4, 3 * 5**5),  # and this one lacks a kB, as much as fp32 can tell
+            (500_000_000, 4 * 5**9, 4, 5**5, 5, 5**4, 3 * 5**5),
+            (499_999_000, 4 * 5**9, 4, 5**5, 5, 5**4, 3 * 5**5),  # the state fits, and not one sequence
             (2 * 10**9, 2**20, 2, 64, 4, 64, 1024),
             (141 * 10**9, 2**20, 2, 64, 4, 60, 1000),  # 5 · heads · seq / d is no whole number; beyond any short search
         ],
