@@ -258,7 +258,7 @@ def derived(root: Path, chosen: Sequence[str] = ()) -> dict[Path, bytes]:
             page = read_page(folder / "exercises.md", root)
             solutions[unit] = to_bytes(with_canaries(notebook(page, _course(page, taken.exercises))))
         if checks := load_checks(folder, root):
-            shown = tried(folder, checks, root)
+            shown = tried(folder, root)
             made[Path("exercises", unit, "checks.json")] = _json(
                 {check.id: public_cases(check, shown[check.id].drawn) for check in checks}
             )

@@ -502,7 +502,7 @@ def _check_faults(path: Path, own: list[Check], root: Path) -> Faults:
     if not own:
         return
     tree, seen = ast.parse(path.read_text(encoding="utf-8")), set()
-    found = tried(path.parent, own, root)
+    found = tried(path.parent, root)
     where = {
         keyword.value.value: call.lineno
         for call in ast.walk(tree)

@@ -20,10 +20,12 @@ import numpy
 from course_lib import atomic
 from course_lib.teaching.checks.check import Check, faults
 from tools import dress, mutants
+from tools.source import load_checks
 
 KEPT = ".trials"
 MUTANTS = "mutants.toml"
-LIBRARY = Path(__file__).parent.parent / "course_lib"
+TOOLS = Path(__file__).parent
+LIBRARY = TOOLS.parent / "course_lib"
 CHECKS = "course_lib.teaching.checks"
 
 
@@ -35,17 +37,19 @@ class Tried:
     drawn: list[tuple[str, dict]]
 
 
-def tried(folder: Path, checks: Sequence[Check], root: Path) -> dict[str, Tried]:
+def tried(folder: Path, root: Path) -> dict[str, Tried]:
     """Check id -> what its trials showed; from those that are kept, where nothing changed."""
-    kept, digest = root / KEPT / f"{folder.name}.json", _digest(folder)
-    if (before := _read(kept, digest)) is not None:
+    kept = root / KEPT / f"{folder.name}.json"
+    if (before := _read(kept, _digest(folder))) is not None:
         return before
     with _alone(kept.with_suffix(".lock")):  # who asks for the same unit meanwhile waits, and reads what was found
+        digest = _digest(folder)  # before the checks are loaded, and again when they are tried: someone may write
         if (before := _read(kept, digest)) is not None:
             return before
-        found = {check.id: _tried(check, folder) for check in checks}
-        record = {"digest": digest, "checks": {name: (each.faults, each.drawn) for name, each in found.items()}}
-        atomic.replace(kept, json.dumps(record))  # another process may read it now
+        found = {check.id: _tried(check, folder) for check in load_checks(folder, root)}
+        if _digest(folder) == digest and _modules() == AS_IMPORTED:
+            record = {"digest": digest, "checks": {name: (each.faults, each.drawn) for name, each in found.items()}}
+            atomic.replace(kept, json.dumps(record))  # another process may read it now
     return found
 
 
@@ -102,8 +106,20 @@ def _digest(folder: Path) -> str:
     own = sorted([*folder.glob("*.py"), *folder.glob(MUTANTS)])
     sees_all = any("course_lib" in path.read_text(encoding="utf-8").replace(CHECKS, "") for path in own)
     library = LIBRARY if sees_all else LIBRARY / "teaching" / "checks"
-    files = [*own, *sorted(Path(__file__).parent.glob("*.py")), *sorted(library.rglob("*.py"))]
+    tables = sorted(library.rglob("*.toml")) if sees_all else []
+    return _hash([*own, *sorted(TOOLS.glob("*.py")), *sorted(library.rglob("*.py")), *tables])
+
+
+def _modules() -> str:
+    """Of the modules that this process does not read a second time."""
+    return _hash([*sorted(TOOLS.glob("*.py")), *sorted(LIBRARY.rglob("*.py"))])
+
+
+def _hash(files: Sequence[Path]) -> str:
     digest = hashlib.sha256(f"{platform.python_version()} {numpy.__version__}".encode())
-    for path in files + (sorted(library.rglob("*.toml")) if sees_all else []):
+    for path in files:
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+AS_IMPORTED = _modules()

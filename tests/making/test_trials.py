@@ -258,19 +258,47 @@ def test_single_precision_rounds_every_step():
     assert dress.Single(0.1) * 1.0 != 0.1
 
 
-def test_trials_are_kept_until_the_unit_changes(toy, monkeypatch):
-    from tools.source import load_checks
+@pytest.fixture
+def asked(monkeypatch):
+    """The ids of the checks that were tried, one by one; `asked.meanwhile` is called in the middle of each."""
 
-    checks, done = load_checks(toy.unit, toy.root), []
-    monkeypatch.setattr(trials, "faults", lambda check: done.append(check.id) or [])
-    first = trials.tried(toy.unit, checks, toy.root)
+    def faults(check):
+        asked.append(check.id)
+        asked.meanwhile()
+        return []
+
+    class Asked(list):
+        meanwhile = staticmethod(lambda: None)
+
+    asked = Asked()
+    monkeypatch.setattr(trials, "faults", faults)
+    return asked
+
+
+def test_trials_are_kept_until_the_unit_changes(toy, asked):
+    first = trials.tried(toy.unit, toy.root)
     assert first["q99.twice"].faults == []
     assert len(first["q99.twice"].drawn) == mutants.FEWEST
-    assert trials.tried(toy.unit, checks, toy.root) == first
-    assert done == ["q99.twice"]
+    assert trials.tried(toy.unit, toy.root) == first
+    assert asked == ["q99.twice"]
     (toy.root / trials.KEPT / "q99_toy.json").write_text("{")
-    assert trials.tried(toy.unit, checks, toy.root) == first
-    assert done == ["q99.twice"] * 2
+    assert trials.tried(toy.unit, toy.root) == first
+    assert asked == ["q99.twice"] * 2
     toy.edit("checks.py", "return x * x", "return x * x * x")
-    trials.tried(toy.unit, checks, toy.root)
-    assert done == ["q99.twice"] * 3
+    trials.tried(toy.unit, toy.root)
+    assert asked == ["q99.twice"] * 3
+
+
+def test_trials_are_not_kept_when_the_unit_changes_meanwhile(toy, asked):
+    asked.meanwhile = lambda: toy.edit("checks.py", "return x * x", "return x * x * x")
+    trials.tried(toy.unit, toy.root)
+    asked.meanwhile = lambda: None
+    trials.tried(toy.unit, toy.root)
+    assert asked == ["q99.twice"] * 2
+
+
+def test_trials_are_not_kept_by_a_process_with_another_library(toy, asked, monkeypatch):
+    monkeypatch.setattr(trials, "AS_IMPORTED", "of a library that was changed since")
+    trials.tried(toy.unit, toy.root)
+    trials.tried(toy.unit, toy.root)
+    assert asked == ["q99.twice"] * 2
