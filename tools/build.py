@@ -510,9 +510,9 @@ def _run(nb: nbformat.NotebookNode, root: Path, unit: str) -> Run:
             raise BuildError(f"lessons/{unit}/lesson.md:{line}: the output shows a path, host or user: {text!r}")
         for index in images_without_words(nb):
             raise BuildError(f"lessons/{unit}/lesson.md:{cells[index].source_line}: {HOW}")
-        opened = Path(aside, "opened").read_text().splitlines()
+        opened, recorded = (Path(aside, name).read_text().splitlines() for name in ("opened", "recorded"))
     nb = prose.filled(nb, texts)
-    nb.metadata.course.made_from = made_from(root, root / "lessons" / unit, opened, _reads(root, unit))
+    nb.metadata.course.made_from = made_from(root, root / "lessons" / unit, opened, recorded, _reads(root, unit))
     _keep_values(nb, texts)
     if keep.measured(nb):
         nb.metadata.course.measured = date.today().isoformat()

@@ -1,4 +1,5 @@
-"""Which files decide what a notebook shows: those that its kernel opened, and the unit's own.
+"""What decides what a notebook shows: the files that its kernel opened, the recordings of the experiments that it asked
+for, and the unit's own files.
 
 They are kept with a digest each in the notebook, so that a unit is executed again when one of them changes.
 """
@@ -6,8 +7,10 @@ They are kept with a digest each in the notebook, so that a unit is executed aga
 import ast
 import hashlib
 import io
+import json
 import tokenize
 from collections.abc import Iterable, Sequence
+from functools import cache
 from importlib.util import source_from_cache
 from pathlib import Path
 
@@ -23,25 +26,51 @@ ASIDE = (
     "mutants.toml",
 )  # of a unit, but not of its lesson
 LIBRARY = Path(units.__file__).resolve().parent.parent
+RECORDINGS = "course_lib/experiments/recordings"
+OF = "recordings of "  # an experiment: one file holds those of many
 FOLDERS = ("course_lib", "lessons", "notebooks", "exercises")
 
 
-def made_from(root: Path, folder: Path, opened: Iterable[str], reads: Sequence[str] = ()) -> dict[str, str]:
-    """Path -> digest of every file (or folder of data) that decides the outputs of the lesson in `folder`.
+def made_from(
+    root: Path, folder: Path, opened: Iterable[str], recorded: Iterable[str] = (), reads: Sequence[str] = ()
+) -> dict[str, str | None]:
+    """Path -> digest of every file (or folder of data) that decides the outputs of the lesson in `folder`; beside the
+    paths the recordings of each experiment, from all devices.
 
-    opened: what its kernel opened or listed. reads: names of files that it reads of all units, those to come as well.
+    opened: what its kernel opened or listed. recorded: the experiments whose recordings it asked for. reads: names of
+    files that it reads of all units, those to come as well.
     """
     found = {name for path in opened if (name := _name(root, Path(path)))} | _own(root, folder, reads)
-    return {name: digest(_path(root, name)) for name in sorted(found)}
+    return {name: _now(root, name) for name in sorted(found | {OF + name for name in recorded})}
 
 
-def changed(root: Path, folder: Path, before: dict[str, str], reads: Sequence[str] = ()) -> list[str]:
-    """The files that differ from those that a notebook was made from, that are gone, or that are new in the unit."""
-    return sorted(
-        name
-        for name in before.keys() | _own(root, folder, reads)
-        if not _path(root, name).exists() or before.get(name) != digest(_path(root, name))
-    )
+def changed(root: Path, folder: Path, before: dict[str, str | None], reads: Sequence[str] = ()) -> list[str]:
+    """What differs from that which a notebook was made from, is gone, or is new in the unit."""
+    names = before.keys() | _own(root, folder, reads)
+    return sorted(name for name in names if before.get(name) != _now(root, name))
+
+
+def _now(root: Path, name: str) -> str | None:
+    """The digest of a file, a folder or an experiment's recordings; None where there is none."""
+    if name.startswith(OF):
+        return _recorded(name.removeprefix(OF))
+    path = _path(root, name)
+    return digest(path) if path.exists() else None
+
+
+def _recorded(name: str) -> str | None:
+    """Of the results of an experiment on all devices, and of why others have none."""
+    files = sorted((LIBRARY / RECORDINGS).glob("*.json"))
+    found = {path.name: each for path in files if (each := _parts(path, path.stat().st_mtime_ns).get(name))}
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:12] if found else None
+
+
+@cache
+def _parts(path: Path, modified: int) -> dict[str, str]:
+    """Experiment -> digest of what a recording says of it; once for each state of a file."""
+    data = json.loads(path.read_bytes())
+    said = data["results"] | data.get("unavailable", {})
+    return {name: hashlib.sha256(json.dumps(each).encode()).hexdigest() for name, each in said.items()}
 
 
 def digest(path: Path) -> str:
@@ -66,6 +95,8 @@ def _name(root: Path, path: Path) -> str | None:
     if base is None or not path.exists():
         return None
     name = path.relative_to(base)
+    if name.parent.as_posix() == RECORDINGS and path.suffix == ".json":
+        return None  # its parts count
     if path.is_dir():  # one more recording may be shown
         counts = name.parts[:1] == ("course_lib",) and path.name != "__pycache__" and bool(_data(path))
     else:

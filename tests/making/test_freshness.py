@@ -1,10 +1,12 @@
 """A unit is executed again when what decides its outputs changed, and only then."""
 
+import json
 import shutil
 
 import nbformat
 import pytest
 
+from tests.making.conftest import Toy
 from tools import freshness
 from tools.build import ROOT, build, drift
 from tools.freshness import changed, digest, made_from
@@ -74,8 +76,6 @@ def test_all_are_executed_on_demand(built):
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory):
     """A toy course whose lesson reads a table of the library."""
-    from tests.making.conftest import Toy
-
     toy = Toy(tmp_path_factory.mktemp("reading") / "course")
     toy.edit("lesson.md", 'print("twice")', READS_A_PRICE)
     build(toy.root)
@@ -152,6 +152,37 @@ def test_one_more_recording_counts(library):
     assert changed(library, lesson, before) == [folder]
 
 
+def test_recordings_count_by_experiment(library):
+    file, lesson = library / freshness.RECORDINGS / "gpu.json", library / "lessons" / "q99_toy"
+    lesson.mkdir(parents=True)
+
+    def write(results, unavailable):
+        file.write_text(json.dumps({"results": results, "unavailable": unavailable}))
+
+    write({"one": {"seconds": 1.0}, "other": {"seconds": 1.0}}, {"third": "no GPU"})
+    before = made_from(library, lesson, [str(file)], ["one", "third", "never"])
+    assert list(before) == ["recordings of never", "recordings of one", "recordings of third"]
+    write({"one": {"seconds": 1.0}, "other": {"seconds": 2.0}}, {"third": "no GPU"})
+    assert changed(library, lesson, before) == []
+    write({"one": {"seconds": 1.5}, "other": {"seconds": 2.0}, "third": {"seconds": 1.0}}, {})
+    assert changed(library, lesson, before) == ["recordings of one", "recordings of third"]
+    write({"never": {}}, {})
+    assert changed(library, lesson, before) == list(before)
+
+
+def test_a_notebook_is_made_from_the_recordings_that_it_asks_for(tmp_path_factory):
+    toy = Toy(tmp_path_factory.mktemp("recorded") / "course")
+    toy.edit(
+        "lesson.md", 'print("twice")', 'from course_lib.experiments import load\nload("gemm_ladder")\nprint("twice")'
+    )
+    build(toy.root)
+    kept = nbformat.read(toy.notebook, as_version=4).metadata.course.made_from
+    assert [name for name in kept if "recordings" in name and not name.endswith(".py")] == [
+        freshness.RECORDINGS,
+        "recordings of gemm_ladder",
+    ]
+
+
 def test_one_more_table_of_published_figures_counts(library):
     folder, lesson = "course_lib/experiments/published/figures", library / "lessons" / "q99_toy"
     lesson.mkdir(parents=True)
@@ -165,7 +196,7 @@ def test_what_is_read_of_all_units_counts_for_new_ones_too(tmp_path):
         (tmp_path / "lessons" / unit).mkdir(parents=True)
         (tmp_path / "lessons" / unit / "cards.toml").write_text(unit)
     first, second = (tmp_path / "lessons" / unit for unit in ("q01_one", "q02_two"))
-    alone, reading = made_from(tmp_path, first, []), made_from(tmp_path, first, [], ["cards.toml"])
+    alone, reading = made_from(tmp_path, first, []), made_from(tmp_path, first, [], reads=["cards.toml"])
     (second / "cards.toml").write_text("another card")
     (tmp_path / "lessons" / "q03_three").mkdir()
     (tmp_path / "lessons" / "q03_three" / "cards.toml").write_text("new")
