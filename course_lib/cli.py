@@ -184,6 +184,6 @@ def _release(private: str | None, out: str) -> None:
 
 
 def _grade(**options) -> None:
-    from course_lib.grading.command import grade
+    from course_lib.grading.run import grade
 
     print("\n".join(grade(_checkout("grade"), **options)))
