@@ -64,7 +64,7 @@ def _suspicious(task: Task, rows: Sequence) -> list[tuple]:
         if row.held:
             continue
         for item in task.items:
-            if item.check and item.check.id in row.submission.found.right:
+            if item.check and item.check.id in row.submission.right:
                 scored = row.result["scored"][item.column]
                 if scored["outcome"] != "right":
                     points = say("report", "points", points=_number(scored["points"]), max=_number(item.points))
