@@ -7,6 +7,7 @@ are searched for them before anything is written. Two releases of one state are 
 
 import importlib.util
 import re
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -36,10 +37,7 @@ def release(root: Path, out: Path) -> list[Path]:
             if found := secrets_in(path, root / "lessons"):
                 raise RuntimeError(f"nothing was released: {path.name} would give away {', '.join(found)}")
         out.mkdir(parents=True, exist_ok=True)
-        made = [out / path.name for path in (wheel, package)]
-        for path, target in zip((wheel, package), made, strict=True):
-            target.write_bytes(path.read_bytes())
-    return made
+        return [shutil.copyfile(path, out / path.name) for path in (wheel, package)]
 
 
 def release_lines(root: Path, out: Path, own: Path | None) -> list[str]:
