@@ -71,7 +71,7 @@ class Course:
     folder: Path
     submitted: Path
     key: bytes
-    secret: Sequence[Path] = ()
+    secret: Sequence[Path]
 
 
 def grade(
