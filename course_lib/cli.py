@@ -20,8 +20,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     try:
         try:
-            arguments = parser.parse_args(argv)
-            return arguments.run(arguments) or 0
+            options = vars(parser.parse_args(argv))
+            name, run = options.pop("command"), options.pop("run")
+            return run(**options) or 0
         finally:
             sys.stdout.flush()  # what is short meets its reader here, not when the interpreter ends
     except BrokenPipeError:  # the reader (head, less) has seen enough
@@ -31,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(say("interrupted"), file=sys.stderr)
         return 130
     except (ValueError, RuntimeError, OSError, ImportError) as problem:
-        print(f"course {arguments.command}: {_one_line(problem)}", file=sys.stderr)
+        print(f"course {name}: {_one_line(problem)}", file=sys.stderr)
         return 2
 
 
@@ -61,10 +62,8 @@ def _parser() -> argparse.ArgumentParser:
 
     build = command("build", _build)
     build.add_argument("unit", nargs="*", metavar="UNIT", help=say("build", "unit"))
-    build.add_argument("--all", action="store_true", help=say("build", "all"))
-    build.add_argument("--lint", action="store_true", help=say("build", "lint"))
-    build.add_argument("--check", action="store_true", help=say("build", "check"))
-    build.add_argument("--draft", action="store_true", help=say("build", "draft"))
+    for flag in ("all", "lint", "check", "draft"):
+        build.add_argument(f"--{flag}", action="store_true", help=say("build", flag))
     build.add_argument("--private", metavar="FOLDER", help=say("build", "private"))
 
     new = command("new", _new)
@@ -91,48 +90,46 @@ def _parser() -> argparse.ArgumentParser:
     grade = command("grade", _grade)
     grade.add_argument("submitted", metavar="SUBMITTED", help=say("grade", "submitted"))
     grade.add_argument("--roster", required=True, metavar="CSV", help=say("grade", "roster"))
-    grade.add_argument("--unit", nargs="+", metavar="UNIT", help=say("grade", "unit"))
-    grade.add_argument("--student", nargs="+", default=[], metavar="ID", help=say("grade", "student"))
+    grade.add_argument("--unit", dest="units", nargs="+", metavar="UNIT", help=say("grade", "unit"))
+    grade.add_argument("--student", dest="only", nargs="+", default=(), metavar="ID", help=say("grade", "student"))
     grade.add_argument("--again", action="store_true", help=say("grade", "again"))
     grade.add_argument("--private", metavar="FOLDER", help=say("grade", "private"))
     grade.add_argument("--course", metavar="FOLDER", help=say("grade", "course"))
     grade.add_argument("--key", metavar="FILE", help=say("grade", "key"))
-    grade.add_argument("--no-gradebook", action="store_true", help=say("grade", "no-gradebook"))
+    grade.add_argument("--no-gradebook", dest="gradebook", action="store_false", help=say("grade", "no-gradebook"))
     return parser
 
 
-def _doctor(arguments) -> int:
+def _doctor(if_stale: bool) -> None:
     from course_lib import experiments
     from course_lib.accounting import hardware
 
-    report = experiments.doctor(refresh=not arguments.if_stale)
+    report = experiments.doctor(refresh=not if_stale)
     print(report.text())
     if report.problem:
         raise ValueError(report.problem)
     print(say("kept", path=hardware.profile_path()))
-    return 0
 
 
-def _lab(arguments) -> int:
+def _lab(arguments: list[str]) -> int:
     from course_lib.teaching.lab import my_course
 
-    return my_course.main(arguments.arguments)
+    return my_course.main(arguments)
 
 
-def _build(arguments) -> int:
-    options = [f"--{name}" for name in ("all", "lint", "check", "draft") if getattr(arguments, name)]
-    if arguments.private:
-        from course_lib.grading import private
+def _build(unit: list[str], private: str | None, **flags: bool) -> int:
+    options = [f"--{name}" for name, wanted in flags.items() if wanted]
+    if not private:
+        return _tool("build", *unit, *options)
+    if unit:
+        raise ValueError("--private builds all units of its folder; leave their names out")
+    from course_lib.grading.private import build
 
-        if arguments.unit:
-            raise ValueError("--private builds all units of its folder; leave their names out")
-
-        return private.build(_checkout("build"), Path(arguments.private).absolute(), options)
-    return _tool("build", *arguments.unit, *options)
+    return build(_checkout("build"), Path(private).absolute(), options)
 
 
-def _new(arguments) -> int:
-    return _tool("new", arguments.unit, arguments.title)
+def _new(unit: str, title: str) -> int:
+    return _tool("new", unit, title)
 
 
 def _tool(name: str, *arguments: str) -> int:
@@ -142,7 +139,7 @@ def _tool(name: str, *arguments: str) -> int:
     return subprocess.run([sys.executable, "-m", f"tools.{name}", *arguments], cwd=_checkout(name)).returncode
 
 
-def _checkout(command: str):
+def _checkout(command: str) -> Path:
     """The folder of the repository that this library was installed from."""
     from course_lib import units
 
@@ -152,20 +149,18 @@ def _checkout(command: str):
     return checkout
 
 
-def _record(arguments) -> int:
+def _record(check: str | None, **options) -> int:
     from course_lib.experiments.recordings import taking
 
-    if arguments.check:
-        print(taking.check(arguments.check))
+    if check:
+        print(taking.check(check))
         return 0
-    path, complete = taking.record(
-        on=arguments.on, only=arguments.only, out=arguments.out, quick=arguments.quick, apart=True
-    )
+    path, complete = taking.record(**options, apart=True)
     print(say("recorded", path=path))
     return 0 if complete else 130
 
 
-def _progress(arguments) -> int:
+def _progress(export: str | None, merged: str | None, force: bool) -> None:
     from course_lib.teaching.lab import my_course
     from course_lib.teaching.record import exchange, progress
     from course_lib.teaching.record.record import Record, find
@@ -173,37 +168,22 @@ def _progress(arguments) -> int:
     start = None if find() else my_course.copy_folder()
     if find(start) is None:
         raise ValueError(say("no-record"))
-    if arguments.export:
-        print(exchange.export(Record.open(start), arguments.export, arguments.force))
-    elif arguments.merged:
-        print(exchange.merge(Record.open(start), arguments.merged))
+    if export:
+        print(exchange.export(Record.open(start), export, force))
+    elif merged:
+        print(exchange.merge(Record.open(start), merged))
     else:
         print(progress.progress(start))
-    return 0
 
 
-def _release(arguments) -> int:
-    from course_lib.grading import release
+def _release(private: str | None, out: str) -> None:
+    from course_lib.grading.release import release_lines
 
-    place = Path(arguments.private).absolute() if arguments.private else None
-    print("\n".join(release.release_lines(_checkout("release"), Path(arguments.out), place)))
-    return 0
+    place = Path(private).absolute() if private else None
+    print("\n".join(release_lines(_checkout("release"), Path(out), place)))
 
 
-def _grade(arguments) -> int:
-    from course_lib.grading import command
+def _grade(**options) -> None:
+    from course_lib.grading.run import grade
 
-    lines = command.grade(
-        _checkout("grade"),
-        arguments.submitted,
-        arguments.roster,
-        units=arguments.unit,
-        only=arguments.student,
-        again=arguments.again,
-        private=arguments.private,
-        course=arguments.course,
-        key=arguments.key,
-        gradebook=not arguments.no_gradebook,
-    )
-    print("\n".join(lines))
-    return 0
+    print("\n".join(grade(_checkout("grade"), **options)))

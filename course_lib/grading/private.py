@@ -43,16 +43,20 @@ def overlaid(root: Path, private: Path) -> Iterator[Path]:
         raise ValueError(f"--private: the course has a unit {both[0]!r} of its own; give the private one another name")
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "course"
-        place.mkdir()
-        skip = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info")
-        for part in PARTS:
-            copy = shutil.copy if (root / part).is_file() else shutil.copytree
-            if (root / part).exists():
-                copy(root / part, place / part, **({"ignore": skip} if copy is shutil.copytree else {}))
-        for part in ("lessons", *MADE):
-            if (private / part).is_dir():
-                shutil.copytree(private / part, place / part, ignore=skip, dirs_exist_ok=True)
+        for path in [*(root / part for part in PARTS), *(private / part for part in ("lessons", *MADE))]:
+            if path.exists():
+                _copy(path, place)
         yield place
+
+
+def _copy(path: Path, folder: Path) -> None:
+    """Lay a file or a folder into `folder`, over what it holds."""
+    folder.mkdir(exist_ok=True)
+    if path.is_dir():
+        skip = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info")
+        shutil.copytree(path, folder / path.name, ignore=skip, dirs_exist_ok=True)
+    else:
+        shutil.copy(path, folder)
 
 
 def build(root: Path, private: Path, options: Sequence[str]) -> int:
@@ -64,13 +68,9 @@ def build(root: Path, private: Path, options: Sequence[str]) -> int:
         command = [sys.executable, "-m", "tools.build", *names, *options]
         status = subprocess.run(command, cwd=place, env=os.environ | {"PYTHONPATH": str(place)}).returncode
         for part in MADE if status == 0 else ():
-            for name in names:
-                for path in (place / part).glob(f"{name}*"):
-                    if path.name.partition(".")[0] != name:
-                        continue  # a unit of the course whose name begins alike
-                    copy = shutil.copytree if path.is_dir() else shutil.copy
-                    (private / part).mkdir(exist_ok=True)
-                    copy(path, private / part / path.name, **({"dirs_exist_ok": True} if path.is_dir() else {}))
+            for path in (place / part).glob("*"):
+                if path.name.partition(".")[0] in names:
+                    _copy(path, private / part)
     return status
 
 

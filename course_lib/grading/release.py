@@ -5,8 +5,8 @@ the notebooks and the exercises as files, and how to begin. Neither holds soluti
 are searched for them before anything is written. Two releases of one state are equal byte for byte.
 """
 
-import importlib.util
 import re
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -27,19 +27,16 @@ def release(root: Path, out: Path) -> list[Path]:
     """
     if not (root / "pyproject.toml").is_file() or not all(any((root / name).glob("**/*.ipynb")) for name in FOLDERS):
         raise ValueError("a release is made in a checkout of the repository, after `make build`.")
-    if importlib.util.find_spec("hatchling") is None:
-        raise ModuleNotFoundError(name="hatchling")
+    from hatchling.builders.wheel import WheelBuilder
+
     with tempfile.TemporaryDirectory() as folder:
-        wheel = _wheel(root, Path(folder))
+        (wheel,) = map(Path, WheelBuilder(str(root)).build(directory=folder, versions=["standard"]))
         package = _zip(root, wheel, Path(folder))
         for path in (wheel, package):
             if found := secrets_in(path, root / "lessons"):
                 raise RuntimeError(f"nothing was released: {path.name} would give away {', '.join(found)}")
         out.mkdir(parents=True, exist_ok=True)
-        made = [out / path.name for path in (wheel, package)]
-        for path, target in zip((wheel, package), made, strict=True):
-            target.write_bytes(path.read_bytes())
-    return made
+        return [shutil.copyfile(path, out / path.name) for path in (wheel, package)]
 
 
 def release_lines(root: Path, out: Path, own: Path | None) -> list[str]:
@@ -64,13 +61,6 @@ def secrets_in(path: Path, lessons: Path) -> list[str]:
     with zipfile.ZipFile(path) as archive:
         inside = [name for name in archive.namelist() if SECRET.search(name)]
     return sorted({*leaks(path.read_bytes(), secrets(lessons)), *inside})
-
-
-def _wheel(root: Path, folder: Path) -> Path:
-    from hatchling.builders.wheel import WheelBuilder
-
-    (path,) = WheelBuilder(str(root)).build(directory=str(folder), versions=["standard"])
-    return Path(path)
 
 
 def _zip(root: Path, wheel: Path, folder: Path) -> Path:

@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import itertools
 import json
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +18,14 @@ from pathlib import Path
 from course_lib.grading import tries
 from course_lib.grading.intake import intake
 from course_lib.grading.intake.intake import Held, Submission
-from course_lib.grading.intake.roster import Student
+from course_lib.grading.intake.roster import Student, read_roster
 from course_lib.grading.intake.task import Task
+from course_lib.grading.private import root_of
 from course_lib.grading.results import book, pages
 from course_lib.grading.results.feedback import explained
 from course_lib.grading.results.kept import Store
 from course_lib.grading.sandbox.engine import Engine
+from course_lib.grading.seeds import new_key, read_key, write_key
 from course_lib.grading.sentences import say
 from course_lib.teaching import checks
 from course_lib.teaching.checks.check_form import HIDDEN
@@ -68,7 +71,63 @@ class Course:
     folder: Path
     submitted: Path
     key: bytes
-    secret: Sequence[Path] = ()
+    secret: Sequence[Path]
+
+
+def grade(
+    root: Path,
+    submitted: str | Path,
+    roster: str | Path,
+    *,
+    units: Sequence[str] | None = None,
+    only: Sequence[str] = (),
+    again: bool = False,
+    private: str | Path | None = None,
+    course: str | Path | None = None,
+    key: str | Path | None = None,
+    gradebook: bool = True,
+) -> list[str]:
+    """Grade what lies in `submitted` with the lessons of the checkout `root`, and write everything; returns what to
+    tell the teaching assistant, line by line.
+
+    only       ids of the students whose work is run (none: all); what is kept of the others stays.
+    again      run also what has a result that still holds.
+    private    folder of private units, built; theirs are graded like those of the checkout.
+    course     folder of the gradebook and of all results; None: the one that holds `submitted`.
+    key        file of the course key; None: `$COURSE_KEY`, else one in the user's settings, made if there is none.
+    gradebook  whether to write nbgrader's gradebook and `autograded/`.
+    """
+    submitted = Path(submitted).absolute()
+    if not submitted.is_dir():
+        raise ValueError(f"SUBMITTED must be a folder with one folder for each student; {submitted} is none")
+    folder = Path(course).absolute() if course else submitted.parent
+    if gradebook and submitted != folder / "submitted":
+        raise ValueError(
+            f"nbgrader reads {folder / 'submitted'}, not {submitted}: name the folder so, or grade with --no-gradebook"
+        )
+    students = read_roster(Path(roster))
+    if unknown := sorted(set(only) - {student.id for student in students}):
+        raise ValueError(f"--student {unknown[0]}: the roster {roster} holds no such id")
+    own = Path(private).absolute() if private else None
+    names = units or units_in([root, *([own] if own else [])], submitted)
+    if not names:
+        raise ValueError(f"{submitted} holds no file or folder that is named after a unit; name the unit with --unit")
+    roots = {unit: root_of(unit, root, own) for unit in names}
+    tasks = [Task.load(home, unit) for unit, home in roots.items()]
+    secret, kept, lines = _key(key)
+    sources = [home / "lessons" / unit / "checks.py" for unit, home in roots.items()]
+    place = Course(folder, submitted, secret, [kept, Path(roster).absolute(), *sources])
+    with Store(folder / ".grading") as store:
+        folders, strangers = intake.folders(submitted, students)
+        graded = [(task, _rows(place, task, students, folders, store)) for task in tasks]
+        _run(place, graded, store, only, again)
+        for task, rows in graded:
+            entries = {}
+            if gradebook:
+                _hand_over(place, task, rows, store)
+                entries = book.entries(folder, task)
+            lines += pages.write(folder / "grades" / task.unit, task, rows, entries, strangers)
+    return lines
 
 
 def units_in(roots: Sequence[Path], submitted: Path) -> list[str]:
@@ -79,41 +138,23 @@ def units_in(roots: Sequence[Path], submitted: Path) -> list[str]:
     return [unit for unit in units if any(unit in name for name in names)]
 
 
-def grade(
-    course: Course,
-    tasks: Sequence[Task],
-    roster: Sequence[Student],
-    *,
-    only: Sequence[str] = (),
-    again: bool = False,
-    gradebook: bool = True,
-) -> list[str]:
-    """Grade all, write everything, and return what to tell the teaching assistant, line by line.
-
-    only    ids of the students whose work is run (none: all); what is kept of the others stays.
-    again   run also where a result is kept that still holds.
-    """
-    lines = []
-    with Store(course.folder / ".grading") as store:
-        by_task = {task.unit: _rows(course, task, roster, store) for task in tasks}
-        _run(course, by_task, tasks, store, only, again)
-        _, strangers = intake.folders(course.submitted, roster)
-        for task in tasks:
-            rows = by_task[task.unit]
-            entries = {}
-            if gradebook:
-                _hand_over(course, task, rows, store)
-                entries = book.entries(course.folder, task)
-            lines += pages.write(course.folder / "grades" / task.unit, task, rows, entries, strangers)
-    return lines
+def _key(named: str | Path | None) -> tuple[bytes, Path, list[str]]:
+    """The course key, its file, and what to say of it. A file that nobody names lies in the user's settings."""
+    named = named or os.environ.get("COURSE_KEY")
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    path = Path(named).absolute() if named else settings / "where-did-the-flops-go" / "course.key"
+    if named or path.exists():
+        return read_key(path), path, []
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_key(path, new_key())
+    return read_key(path), path, [say("new-key", path=path)]
 
 
 # ------------------------------------------------------------------------------------------------- what is to be run
 
 
-def _rows(course: Course, task: Task, roster: Sequence[Student], store: Store) -> list[Row]:
+def _rows(course: Course, task: Task, roster: Sequence[Student], folders: Mapping[str, str], store: Store) -> list[Row]:
     """A row for every student; those whose result is kept and still holds have it."""
-    folders, _ = intake.folders(course.submitted, roster)
     known, common = store.results(task.unit), _common_digest(course.key, task)
     rows = []
     for student in roster:
@@ -145,24 +186,22 @@ def _common_digest(key: bytes, task: Task) -> bytes:
 
 
 def _run(
-    course: Course,
-    by_task: Mapping[str, Sequence[Row]],
-    tasks: Sequence[Task],
-    store: Store,
-    only: Sequence[str],
-    again: bool,
+    course: Course, graded: Sequence[tuple[Task, Sequence[Row]]], store: Store, only: Sequence[str], again: bool
 ) -> None:
     """Run what has no result yet, and keep each result as it comes."""
     open_rows = {
         f"{task.unit} {row.student.id}": (task, row)
-        for task in tasks
-        for row in by_task[task.unit]
+        for task, rows in graded
+        for row in rows
         if row.submission and (row.held or again) and (not only or row.student.id in only)
     }
     if not open_rows:
         return
+    from tqdm import tqdm
+
     submissions = {name: (task, row.submission) for name, (task, row) in open_rows.items()}
-    with Engine(secret=_secret(course)) as engine, _progress(len(open_rows)) as progress:
+    shown = {"total": len(open_rows), "desc": "grading", "unit": "submission", "disable": None}
+    with Engine(secret=_secret(course)) as engine, tqdm(**shown) as progress:
         for name, (result, seeds) in tries.results(engine, course.key, submissions):
             task, row = open_rows[name]
             row.result, row.kind, row.reason = json.loads(json.dumps(result)), "", ""
@@ -176,12 +215,6 @@ def _secret(course: Course) -> list[Path]:
     own = (path for path in course.folder.glob("*") if path.is_file())
     kept = course.folder / ".grading" / "results.db"
     return [*course.secret, kept, *itertools.islice(own, 20), *itertools.islice(handed_in, 20)]
-
-
-def _progress(total: int):
-    from tqdm import tqdm
-
-    return tqdm(total=total, desc="grading", unit="submission", disable=None)
 
 
 # ----------------------------------------------------------------------------------------------------- the hand-over
@@ -215,12 +248,12 @@ def _hand_over(course: Course, task: Task, rows: Sequence[Row], store: Store) ->
 
 def _item_digests(task: Task, row: Row, date) -> dict[str, str]:
     """A digest of each item's answer and points, and under "" one of the whole hand-over."""
-    digests = {}
-    for item in task.items:
-        content = json.dumps([row.submission.answers[item.answer], pages.automatic(task, item, row)])
-        digests[item.grade_id] = hashlib.sha256(content.encode()).hexdigest()
-    digests[""] = hashlib.sha256(f"{row.digest} {date}".encode()).hexdigest()
-    return digests
+    contents = {
+        item.grade_id: json.dumps([row.submission.answers[item.answer], pages.automatic(task, item, row)])
+        for item in task.items
+    }
+    contents[""] = f"{row.digest} {date}"
+    return {id: hashlib.sha256(content.encode()).hexdigest() for id, content in contents.items()}
 
 
 def _notebook(task: Task, row: Row) -> dict:

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("nbgrader")
 
-from course_lib.grading import command, run
+from course_lib.grading import run
 from course_lib.grading.results import book
 from course_lib.grading.sandbox.engine import Engine, SandboxMissing
 from course_lib.grading.seeds import new_key, write_key
@@ -50,7 +50,7 @@ def grade(course, tmp_path, monkeypatch):
         monkeypatch.setattr(run, "Engine", lambda: Engine(unsafe=True))
 
     def grade() -> dict:
-        command.grade(course.folder, course.submitted, course.roster, key=tmp_path / "course.key")
+        run.grade(course.folder, course.submitted, course.roster, key=tmp_path / "course.key")
         with open(course.folder / "grades" / UNIT / "grades.csv", newline="") as file:
             return {row["student"]: row for row in csv.DictReader(file)}
 

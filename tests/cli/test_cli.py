@@ -266,7 +266,7 @@ def test_a_reader_that_has_seen_enough(root, arguments, lines):
     """`course --help | head -1` ends without a complaint, whether what is printed waits for the end or does not."""
     code = (
         "import sys, course_lib.cli as c\n"
-        f"c._doctor = lambda _: print('a line\\n' * {lines})\n"
+        f"c._doctor = lambda **_: print('a line\\n' * {lines})\n"
         f"sys.exit(c.main({arguments}))"
     )
     reader = subprocess.Popen([sys.executable, "-c", "pass"], stdin=subprocess.PIPE)

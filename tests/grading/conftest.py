@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from course_lib.grading import command, run
+from course_lib.grading import run
 from course_lib.grading.intake.task import Task
 from course_lib.grading.sandbox.engine import Engine
 from course_lib.grading.seeds import new_key, write_key
@@ -73,7 +73,7 @@ def grade(handed_in, tmp_path, monkeypatch, shared):
 
     def graded(gradebook=False, **options):
         options = {"key": key, "gradebook": gradebook, **options}
-        graded.lines = command.grade(handed_in.root, handed_in.submitted, handed_in.roster, **options)
+        graded.lines = run.grade(handed_in.root, handed_in.submitted, handed_in.roster, **options)
         graded.csv = handed_in.folder / "grades" / UNIT / "grades.csv"
         with open(graded.csv, newline="") as file:
             return {row["student"]: row for row in csv.DictReader(file)}

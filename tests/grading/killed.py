@@ -10,7 +10,7 @@ import signal
 import sys
 
 from course_lib import atomic
-from course_lib.grading import command, run
+from course_lib.grading import run
 from course_lib.grading.results import book
 from course_lib.grading.sandbox.engine import Answered, Reply
 from course_lib.teaching.checks.check_form import decode_arguments
@@ -75,5 +75,5 @@ if __name__ == "__main__":
 
     book.gradebook = gradebook
     root, submitted, roster, key = sys.argv[2:]
-    command.grade(run.Path(root), submitted, roster, key=key)
+    run.grade(run.Path(root), submitted, roster, key=key)
     print(steps)

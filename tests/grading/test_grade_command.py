@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from course_lib.grading import command, run, tries
+from course_lib.grading import run, tries
 from course_lib.grading.seeds import exercise_seed, new_key, read_key, write_key
 from tests.grading.toy import FULL, NOTHING, RIGHT, UNIT, grade_id
 
@@ -104,7 +104,7 @@ def test_the_csv_of_the_same_input_is_the_same_elsewhere(handed_in, grade, tmp_p
     first = grade.csv.read_bytes()
     other = tmp_path / "other"
     other.mkdir()
-    command.grade(handed_in.root, handed_in.submitted, handed_in.roster, course=other, key=grade.key, gradebook=False)
+    run.grade(handed_in.root, handed_in.submitted, handed_in.roster, course=other, key=grade.key, gradebook=False)
     assert (other / "grades" / UNIT / "grades.csv").read_bytes() == first
 
 
@@ -276,7 +276,7 @@ def test_the_command_line(tmp_path):
 
 
 def test_the_parent_imports_no_torch(tmp_path):
-    code = "import sys, course_lib.grading.command, course_lib.grading.release; print('torch' in sys.modules)"
+    code = "import sys, course_lib.grading.run, course_lib.grading.release; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
 
 

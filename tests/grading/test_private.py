@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_lib.grading import command, private
+from course_lib.grading import private, run
 from course_lib.grading.release import release_lines
 from course_lib.grading.seeds import new_key, write_key
 from tests.grading.sandbox.conftest import ROOT
@@ -98,7 +98,7 @@ def test_it_is_graded(graded, tmp_path):
     roster, key = tmp_path / "roster.csv", tmp_path / "course.key"
     roster.write_text("student\nada\nbob\n")
     write_key(key, new_key())
-    lines = command.grade(ROOT, tmp_path / "submitted", roster, private=graded, key=key, gradebook=False)
+    lines = run.grade(ROOT, tmp_path / "submitted", roster, private=graded, key=key, gradebook=False)
     assert lines[0].startswith(f"{UNIT}: 2 graded")
     head, *rows = (tmp_path / "grades" / UNIT / "grades.csv").read_text().splitlines()
     total = head.split(",").index("total")

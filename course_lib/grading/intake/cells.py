@@ -6,9 +6,10 @@ import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
-from course_lib.grading.intake.task import Answer, Task, checked, nbgrader_of, source_of
+from course_lib.grading.intake.task import Answer, Task, checked, mapping, nbgrader_of, source_of
 from course_lib.grading.sentences import say
 from course_lib.teaching.checks.check_texts import said_right
 
@@ -53,20 +54,19 @@ def read_cells(path: Path) -> tuple[list[dict], list[str]]:
     if text.count("{") + text.count("[") > MOST_CONTAINERS:
         raise Unreadable(say("unreadable", "nested"))
     try:
-        notebook = json.loads(text, parse_int=_whole, parse_constant=lambda _: None)
+        notebook = mapping(json.loads(text, parse_int=_whole, parse_constant=lambda _: None))
     except RecursionError:
         raise Unreadable(say("unreadable", "nested")) from None
     except ValueError as error:
         raise Unreadable(say("unreadable", "json", error=clean(str(error)))) from None
-    notebook = notebook if isinstance(notebook, dict) else {}
     sheets = notebook.get("worksheets")
-    sheets = sheets if isinstance(sheets, list) else []
-    lists = [notebook.get("cells"), *(sheet.get("cells") for sheet in sheets if isinstance(sheet, dict))]
-    if not any(isinstance(cells, list) for cells in lists):
+    sheets = map(mapping, sheets if isinstance(sheets, list) else [])
+    lists = [cells for part in (notebook, *sheets) if isinstance(cells := part.get("cells"), list)]
+    if not lists:
         raise Unreadable(say("unreadable", "cells"))
     if notebook.get("nbformat") != 4:
         notes.append(say("notes", "format", format=clean(str(notebook.get("nbformat"))[:20])))
-    cells = [cell for cells in lists if isinstance(cells, list) for cell in cells if isinstance(cell, dict)]
+    cells = [cell for cells in lists for cell in cells if isinstance(cell, dict)]
     if len(cells) > MOST_CELLS:
         raise Unreadable(say("unreadable", "many", limit=MOST_CELLS))
     if sum(len(source_of(cell)) for cell in cells) > MOST_TEXT:
@@ -158,15 +158,20 @@ class _Match:
     def run(self) -> Found:
         chosen = {answer.grade_id: self._choose(answer) for answer in self.task.answers}
         answers = {answer.grade_id: self._answer(answer, chosen[answer.grade_id]) for answer in self.task.answers}
-        stubs = {answer.grade_id: answer.stub for answer in self.task.answers}
-        given = [source_of(cell) for cell in self.task.notebook["cells"] if _is_given_code(cell)]
-        mine = [self.sources[i] for i in range(len(self.sources)) if self._is_other(i)]
+        released = [cell for cell in self.task.notebook["cells"] if cell["cell_type"] == "code"]
+        given = [source_of(cell) for cell in released if not nbgrader_of(cell)]
+        known = set(map(_bare, given))
+        mine = [
+            source
+            for i, source in enumerate(self.sources)
+            if self.code[i] and i not in self.taken and not self.checks[i] and _bare(source) not in known
+        ]
         return Found(
             answers=answers,
-            others=[*given, *_limited(source for source in mine if _bare(source) not in set(map(_bare, given)))],
+            others=[*given, *_limited(mine)],
             notes=self.notes,
             any=any(index is not None for index in chosen.values()),
-            done=sum(_bare(answers[id]) != _bare(stubs[id]) for id in answers),
+            done=sum(_bare(answers[answer.grade_id]) != _bare(answer.stub) for answer in self.task.answers),
             **self._as_they_stand(answers),
             right=frozenset(
                 found[0]
@@ -232,9 +237,8 @@ class _Match:
 
     def _after(self, answer: Answer) -> int | None:
         before = _bare(source_of(self.task.notebook["cells"][answer.index - 1])) if answer.index else None
-        places = [i + 1 for i, source in enumerate(self.sources) if before and _bare(source) == before]
-        free = [i for i in places if i < len(self.sources) and self._is_free_text(i)]
-        return free[0] if free else None
+        places = (i + 1 for i, source in enumerate(self.sources[:-1]) if before and _bare(source) == before)
+        return next(filter(self._is_free_text, places), None)
 
     def _in_force(self, indices: Sequence[int], answer: Answer) -> int:
         """The one of several copies that counts when the check is run from above."""
@@ -249,10 +253,8 @@ class _Match:
             return answer.stub
         parts = [self.sources[index]]
         if answer.text:
-            below = index + 1
-            while below < len(self.sources) and self._is_free_text(below):
-                parts.append(self.sources[below])
-                below += 1
+            below = takewhile(self._is_free_text, range(index + 1, len(self.sources)))
+            parts += [self.sources[i] for i in below]
             if len(parts) > 1 and self._is_stub(index, answer):
                 parts.pop(0)
         text = "\n\n".join(parts)
@@ -268,14 +270,10 @@ class _Match:
         own = self.ids[index] is None and index not in self.taken and not self.code[index]
         return own and _bare(self.sources[index]) not in self.released | {""}
 
-    def _is_other(self, index: int) -> bool:
-        return self.code[index] and index not in self.taken and not self.checks[index]
-
 
 def _cell_ids(cell: Mapping) -> set[str]:
     """The names of a cell that survive where nbgrader's metadata was lost."""
-    metadata = cell.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
+    metadata = mapping(cell.get("metadata"))
     return {id for id in (cell.get("id"), metadata.get("cid"), metadata.get("id")) if isinstance(id, str) and id}
 
 
@@ -283,9 +281,7 @@ def _shown(cell: Mapping) -> Iterator[str]:
     """The texts of a cell's stored outputs; a text may be any that the student likes."""
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else ():
-        data = output.get("data") if isinstance(output, dict) else None
-        text = data.get("text/plain") if isinstance(data, dict) else None
-        yield source_of({"source": text})
+        yield source_of({"source": mapping(mapping(output).get("data")).get("text/plain")})
 
 
 def _bare(source: str) -> str:
@@ -299,11 +295,7 @@ def _defines(source: str, name: str) -> bool:
     return any(line.startswith(starts) for line in lines)
 
 
-def _is_given_code(cell: Mapping) -> bool:
-    return cell["cell_type"] == "code" and not nbgrader_of(cell)
-
-
-def _limited(sources: Iterator[str]) -> list[str]:
+def _limited(sources: Sequence[str]) -> list[str]:
     kept, left = [], LONGEST
     for source in sources:
         left -= len(source)

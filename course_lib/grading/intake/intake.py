@@ -8,7 +8,7 @@ answers put in (`Task.rebuilt`). What cannot be read is `Held` for a person, wit
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,31 +24,21 @@ MOST_NOTEBOOKS = 10
 """Files in a student's folder that are looked at, folders in folders, and notebooks that are read."""
 
 
-@dataclass(frozen=True)
-class Submission:
-    """A student's answers to a unit, their code cells, and what had to be repaired (`Found`)."""
+@dataclass(frozen=True, kw_only=True)
+class Submission(Found):
+    """A student's answers to a unit, their code cells, and what had to be repaired."""
 
     student: str
-    found: Found
-    notes: Sequence[str] = ()
-
-    @property
-    def answers(self) -> Mapping[str, str]:
-        return self.found.answers
-
-    @property
-    def others(self) -> Sequence[str]:
-        return self.found.others
 
     @property
     def digest(self) -> str:
         """Of all that a result depends on."""
-        content = [self.student, dict(self.found.answers), self.found.others, self.found.code, dict(self.found.until)]
+        content = [self.student, dict(self.answers), self.others, self.code, dict(self.until)]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def whole(self, check: Check) -> tuple[str, ...]:
         """The code cells above a check, as they stand; none where they are the released ones with the answers."""
-        return tuple(self.found.code[: self.found.until.get(check.name)])
+        return tuple(self.code[: self.until.get(check.name)])
 
 
 NOTHING = {"no_folder", "nothing"}
@@ -87,7 +77,7 @@ def submission(submitted: Path, folder: str | None, student: str, task: Task) ->
         raise Held("folder_unreadable", folder=shown, error=error.strerror) from None
     if folder != student:
         notes = [say("notes", "folder", folder=shown, student=student), *notes]
-    return Submission(student, found, (*notes, *found.notes))
+    return Submission(**vars(found) | {"student": student, "notes": (*notes, *found.notes)})
 
 
 def is_notebook(name: str) -> bool:

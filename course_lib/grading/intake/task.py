@@ -135,9 +135,12 @@ def source_of(cell: Mapping) -> str:
 
 def nbgrader_of(cell: Mapping) -> Mapping:
     """The nbgrader metadata of a cell; empty where there is none, or no mapping."""
-    metadata = cell.get("metadata")
-    found = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    return found if isinstance(found, dict) else {}
+    return mapping(mapping(cell.get("metadata")).get("nbgrader"))
+
+
+def mapping(value) -> Mapping:
+    """A value from a file of JSON; empty for what is no mapping."""
+    return value if isinstance(value, dict) else {}
 
 
 def checked(source: str) -> tuple[str, str] | None:

@@ -100,11 +100,8 @@ def hand_over(course: Path, task: Task, students: Sequence[Student], graded: Seq
 
 def submissions(course: Path, task: Task) -> set[str]:
     """The students whose submission of this task the gradebook has."""
-    from nbgrader.api import Assignment, SubmittedAssignment
-
     with gradebook(course) as book:
-        rows = book.db.query(SubmittedAssignment.student_id).join(Assignment).filter(Assignment.name == task.unit)
-        return {student for (student,) in rows}
+        return {submission.student_id for submission in book.assignment_submissions(task.unit)}
 
 
 def entries(course: Path, task: Task) -> dict[str, dict[str, Entry]]:

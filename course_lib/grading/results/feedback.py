@@ -47,6 +47,5 @@ def comment(entry: Entry | None) -> list[str]:
 
 def overridden(entry: Entry | None) -> list[str]:
     """Where a person changed the points of a checked exercise: that, and what they said."""
-    if entry is None or not entry.by_hand:
-        return comment(entry)
-    return [say("feedback", "override", auto=entry.auto or 0), *comment(entry)]
+    changed = [say("feedback", "override", auto=entry.auto or 0)] if entry and entry.by_hand else []
+    return [*changed, *comment(entry)]

@@ -25,7 +25,7 @@ def write(folder: Path, task: Task, rows: Sequence, entries: Entries, strangers:
     """Write all files of a unit into `folder`; returns what to tell the teaching assistant, line by line."""
     atomic.replace(folder / "grades.csv", table(task, rows, entries), alone=True)
     for row in rows:
-        page = student_page(task, row, entries.get(row.student.id, {}))
+        page = student_page(task, row, entries)
         atomic.replace(folder / "feedback" / f"{row.student.id}.html", page, alone=True)
     atomic.replace(folder / "teacher.html", teacher_page(task, rows, entries, strangers), alone=True)
     waiting = sum(_waiting(task, row, entries) > 0 for row in rows)
@@ -64,7 +64,7 @@ def _suspicious(task: Task, rows: Sequence) -> list[tuple]:
         if row.held:
             continue
         for item in task.items:
-            if item.check and item.check.id in row.submission.found.right:
+            if item.check and item.check.id in row.submission.right:
                 scored = row.result["scored"][item.column]
                 if scored["outcome"] != "right":
                     points = say("report", "points", points=_number(scored["points"]), max=_number(item.points))
@@ -127,27 +127,22 @@ def _number(value: float | None) -> str:
 def as_html(lines: Iterable[str]) -> str:
     """Sentences as paragraphs; what stands in backticks as code. All else is text, whatever it looks like."""
     paragraphs = (html.escape(line) for text in lines for line in text.split("\n"))
-    return "".join(f"<p>{_with_code(line)}</p>" for line in paragraphs)
+    return "".join(re.sub(r"`([^`]+)`", r"<code>\1</code>", f"<p>{line}</p>") for line in paragraphs)
 
 
-def _with_code(line: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", line)
-
-
-def student_page(task: Task, row, entries: Mapping[str, Entry]) -> str:
+def student_page(task: Task, row, entries: Entries) -> str:
     """The feedback for one student."""
     title = say("report", "student_title", unit=task.unit)
     if row.held:
         return _page(title, as_html([say("report", "student_nothing" if row.nothing else "student_held")]))
-    by_student = {row.student.id: entries}
-    found = [points(task, item, row, by_student) for item in task.items]
+    found = [points(task, item, row, entries) for item in task.items]
     total = {"total": _number(sum(each or 0 for each in found)), "max": _number(task.points)}
     lines = [say("report", "total", **total)]
     if None in found:
         lines.append(say("report", "total_waits"))
     body = as_html(lines)
     for item, earned in zip(task.items, found, strict=True):
-        entry = entries.get(item.grade_id)
+        entry = entries.get(row.student.id, {}).get(item.grade_id)
         if item.check:
             said = [*explained(item, row.result["scored"][item.column]), *overridden(entry)]
         else:
@@ -204,16 +199,11 @@ def _exercise(task: Task, item: Item, graded: Sequence, entries: Entries) -> tup
 
 def _wrong_answers(item: Item, graded: Sequence) -> list[tuple]:
     """(count, what it was) of the answers to an item that are not right, the commonest first."""
-    counts = Counter()
-    for row in graded:
-        scored = row.result["scored"][item.column]
-        if scored["outcome"] != "right":
-            name = scored["diagnosis"][0] if scored["diagnosis"] else ""
-            message = scored["diagnosis"][1] if scored["diagnosis"] else say("outcomes", scored["outcome"])
-            counts[(name, message)] += 1
-    return [
-        (count, name, message) for (name, message), count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    ]
+    scored = [row.result["scored"][item.column] for row in graded]
+    counts = Counter(
+        tuple(one["diagnosis"] or ("", say("outcomes", one["outcome"]))) for one in scored if one["outcome"] != "right"
+    )
+    return [(count, *what) for what, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence]) -> str:

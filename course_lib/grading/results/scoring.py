@@ -87,9 +87,7 @@ def score(check: Check, calls: Sequence[Call], replies: Sequence[Reply]) -> Scor
     failed = [at for at, one in enumerate(right) if not one]
     first = min(failed, key=lambda at: (not calls[at].public, at))
     outcome = "partial" if points else _outcome(replies[first], got[first], wanted[first])
-    failing = None
-    if calls[first].public:
-        failing = _failing(check, calls[first], replies[first], got, wanted, first)
+    failing = _failing(check, calls[first], replies[first], got, wanted, first) if calls[first].public else None
     return Scored(points, check.points, groups, _diagnosis(check, calls, replies, got, right), failing, outcome)
 
 
@@ -101,11 +99,7 @@ def _answered(check: Check, value):
 def _outcome(reply: Reply, got, wanted) -> str:
     if reply.outcome == "value":
         return "stub" if got is None and wanted is not None else "form" if form_fault(got, wanted) else "wrong"
-    return "stub" if _is_stub(reply) else reply.outcome
-
-
-def _is_stub(reply: Reply) -> bool:
-    return reply.outcome == "raised" and reply.error.startswith(STUB)
+    return "stub" if reply.outcome == "raised" and reply.error.startswith(STUB) else reply.outcome
 
 
 def _diagnosis(check: Check, calls, replies, got, right) -> tuple[str, str] | None:
@@ -129,13 +123,11 @@ def _failing(check: Check, call: Call, reply: Reply, got: list, wanted: list, at
     values = {"call": call_text(check.signature, call.arguments), "name": check.name, "unit": check.unit}
     values |= {"got": short(got[at]), "quantity": f"{short(got[at])} {check.unit or ''}".rstrip()}
     if reply.outcome != "value":
-        stopped = "stub" if _is_stub(reply) else reply.outcome
-        known = stopped in say.table("stopped")
-        text = (
-            say("stopped", stopped, error=reply.error, **values)
-            if known
-            else said("raised_elsewhere", quantity, error=reply.error, **values)
-        )
+        stopped = _outcome(reply, got[at], wanted[at])
+        if stopped == "raised":
+            text = said("raised_elsewhere", quantity, error=reply.error, **values)
+        else:
+            text = say("stopped", stopped, error=reply.error, **values)
     elif at == len(check.asked()):  # the first input again
         text = said("differs", quantity, again=short(got[at]), **(values | {"got": short(got[0])}))
     elif fault := form_fault(got[at], wanted[at]):

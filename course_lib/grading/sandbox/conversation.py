@@ -113,9 +113,8 @@ class Conversation:
         began = time.monotonic()
         while len(self._replies) < len(self._calls):
             self._with_a_child()
-        replies = tuple(
-            reply for _, reply in sorted(zip(self._order, self._replies, strict=True), key=lambda one: one[0])
-        )
+        by_place = dict(zip(self._order, self._replies, strict=True))
+        replies = tuple(by_place[at] for at in range(len(by_place)))
         note = " ".join(
             say("cells", "others" if at < 0 else "answer", number=at + 1, what=what.rstrip("."))
             for at, what in sorted(self._errors.items())

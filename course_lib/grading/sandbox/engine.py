@@ -38,12 +38,11 @@ class Engine:
             raise ValueError(f"workers must be at least 1, not {workers!r}")
         self.limits = limits or Limits()
         self._unsafe, self._secret = unsafe, secret
-        self._workers = workers or len(os.sched_getaffinity(0))
         self._todo: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[Answered | BaseException | None] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
-        self.sandboxes = [Sandbox(self.limits, unsafe=unsafe) for _ in range(self._workers)]
+        self.sandboxes = [Sandbox(self.limits, unsafe=unsafe) for _ in range(workers or len(os.sched_getaffinity(0)))]
 
     def __enter__(self) -> "Engine":
         if self._threads:
@@ -72,7 +71,7 @@ class Engine:
         """
         if self._closing.is_set() or not self._threads:
             raise RuntimeError("the engine is not running: use it inside its `with` block, and finish each run")
-        jobs, open_jobs, most = iter(jobs), 0, side_by_side or 2 * self._workers
+        jobs, open_jobs, most = iter(jobs), 0, side_by_side or 2 * len(self.sandboxes)
         try:
             while True:
                 while open_jobs < most and (job := next(jobs, None)) is not None:

@@ -112,7 +112,7 @@ class Sandbox:
                     stdout=subprocess.DEVNULL,
                     stderr=said,
                     pass_fds=[inner.fileno()],
-                    env=_environment(self._unsafe) | {"PATH": os.environ.get("PATH", os.defpath)},
+                    env=_environment(settings["home"]) | {"PATH": os.environ.get("PATH", os.defpath)},
                     cwd="/",
                     start_new_session=True,  # so that Ctrl-C reaches the grader only, which then ends the sandbox
                 )
@@ -211,7 +211,7 @@ class Sandbox:
 
 def _settings(limits: Limits, control: int, unsafe: bool) -> dict:
     """What the zygote is told. See `zygote.SETTINGS`."""
-    places = [HOME, "/dev/shm", *(["/tmp"] if not any(_under(path, "/tmp") for path in _python_folders()) else [])]
+    places = [HOME, "/dev/shm", *([] if any(path.is_relative_to("/tmp") for path in _python_folders()) else ["/tmp"])]
     return {
         "alone": not unsafe,
         "control": control,
@@ -250,7 +250,7 @@ def _command(settings: dict) -> list[str]:
     if not root:
         return _bubblewrap(sources, settings)
     # Python may lie under a home that only root can enter, so root binds it to a place that everybody can.
-    stage = next(place for place in STAGES if not any(_under(Path(path), place) for path in sources.values()))
+    stage = next(place for place in STAGES if not any(Path(path).is_relative_to(place) for path in sources.values()))
     staged = {place: f"{stage}/{number}" for number, place in enumerate(sources)}
     steps = ["set -e", f"mount -t tmpfs -o mode=755 tmpfs {stage}"]
     for place, path in staged.items():
@@ -267,7 +267,7 @@ def _bubblewrap(sources: dict[str, str], settings: dict) -> list[str]:
     command = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
     command += ["--uid", "1000", "--gid", "1000", "--hostname", "sandbox"]
     command += ["--cap-add", "CAP_SYS_ADMIN"]  # in its own namespace, for the jobs' mounts; each job gives it up
-    for name, value in _environment(unsafe=False).items():
+    for name, value in _environment(settings["home"]).items():
         command += ["--setenv", name, value]
     for part in SYSTEM:
         command += ["--ro-bind-try", f"/usr/{part}", f"/usr/{part}"]
@@ -299,8 +299,10 @@ def _python_folders() -> list[Path]:
     """
     prefixes = {Path(sys.prefix), Path(sys.base_prefix), Path(os.path.realpath(sys.executable)).parent.parent}
     found = {prefix / part for prefix in prefixes for part in ("bin", "lib", "lib64", "pyvenv.cfg")} | set(_packages())
-    found = {path for path in found if path.exists() and not any(_under(path, f"/usr/{part}") for part in SYSTEM)}
-    return sorted(path for path in found if not any(_under(path, other) for other in found - {path}))
+    found = {
+        path for path in found if path.exists() and not any(path.is_relative_to(f"/usr/{part}") for part in SYSTEM)
+    }
+    return sorted(path for path in found if not any(path.is_relative_to(other) for other in found - {path}))
 
 
 def _packages() -> list[Path]:
@@ -308,16 +310,11 @@ def _packages() -> list[Path]:
     return [Path(path) for path in {*site.getsitepackages(), sysconfig.get_path("purelib")} if Path(path).is_dir()]
 
 
-def _under(path: Path, folder) -> bool:
-    return Path(path).is_relative_to(folder)
-
-
-def _environment(unsafe: bool) -> dict[str, str]:
+def _environment(home: str) -> dict[str, str]:
     """The environment of students' code: fixed, so that a regrade sees the same."""
-    home = tempfile.gettempdir() if unsafe else HOME
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     return {
-        "PATH": _path(),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
         "HOME": home,
         "TMPDIR": home,
         "USER": "student",
@@ -327,7 +324,3 @@ def _environment(unsafe: bool) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         **threads,
     }
-
-
-def _path() -> str:
-    return os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"])

@@ -91,10 +91,7 @@ def self_test(sandboxes: Sequence[Sandbox], limits: Limits, secret: Sequence[Pat
         )
         answered = Conversation(Job("self-test", (PROBES,), calls), sandboxes[0], patient).answered()
     ipv4, vsock, seen, written, processes, memory, file, root, user = answered.replies
-    found = []
-    for reply in (ipv4, vsock):
-        if not _refused(reply):
-            found.append(say("fault", "network", outcome=reply.outcome))
+    found = [say("fault", "network", outcome=reply.outcome) for reply in (ipv4, vsock) if not _refused(reply)]
     for name, reply in (("seen", seen), ("writable", written), ("processes", processes), ("user", user)):
         if reply.outcome != "value":
             found.append(say("fault", "broken", probe=name, outcome=reply.outcome, error=reply.error))

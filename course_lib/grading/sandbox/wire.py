@@ -117,7 +117,8 @@ def _unpack(message, left: list[int], depth: int):
     if message is None or isinstance(message, (bool, int, float)):
         return message
     if isinstance(message, str):
-        return _text(message)
+        message.encode("utf-8")  # UnicodeEncodeError is a ValueError
+        return message
     if isinstance(message, list):
         return [_unpack(item, left, depth + 1) for item in message]
     match message:
@@ -140,11 +141,6 @@ def _hint(hint) -> tuple:
         case [str() | None as asked, str(key)] if key.startswith("kind_") and key in say.table():
             return asked, key
     raise ValueError("the answer holds a form that none has")
-
-
-def _text(text: str) -> str:
-    text.encode("utf-8")  # UnicodeEncodeError is a ValueError
-    return text
 
 
 def clean(text, limit: int = 500) -> str:

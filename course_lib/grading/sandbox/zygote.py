@@ -74,10 +74,8 @@ def main() -> None:
 def _preload() -> None:
     """Import what most answers need, then forget the course's own modules, so that an answer cannot import them."""
     for name in ("numpy", "torch"):
-        try:
+        with contextlib.suppress(ImportError):
             importlib.import_module(name)
-        except ImportError:
-            continue
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(0)  # loads what numpy loads on first use
     if torch := sys.modules.get("torch"):
@@ -296,7 +294,13 @@ class Notebook:
         """Run a cell; the error that stopped it, or "". What it had defined by then stays, as in a notebook."""
         try:
             linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-            self._execute(slicing.parsed(source), name)
+            tree = slicing.parsed(source)
+            self.features |= slicing.features(tree)
+            code = compile(tree, name, "exec", self.features | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+            if code.co_flags & inspect.CO_COROUTINE:
+                asyncio.run(eval(code, self.names))
+            else:
+                exec(code, self.names)
         except BaseException as error:
             return wire.clean(error_text(error))
         return ""
@@ -308,14 +312,6 @@ class Notebook:
                 self.features |= slicing.features(slicing.parsed(source))
         errors = [self.run(ast.unparse(one), "<other cells>") for one in slicing.needed(cells, others)]
         return "; ".join(filter(None, errors))
-
-    def _execute(self, tree: ast.Module, name: str) -> None:
-        self.features |= slicing.features(tree)
-        code = compile(tree, name, "exec", self.features | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-        if code.co_flags & inspect.CO_COROUTINE:
-            asyncio.run(eval(code, self.names))
-        else:
-            exec(code, self.names)
 
     def call(self, name: str, arguments: dict) -> dict:
         """What the function gives, or a variable of that name where nothing is passed to it."""
