@@ -11,7 +11,7 @@ import sys
 
 from course_lib import atomic
 from course_lib.grading import run
-from course_lib.grading.results import book
+from course_lib.grading.results import book, kept
 from course_lib.grading.sandbox.engine import Answered, Reply
 from course_lib.teaching.checks.check_form import decode_arguments
 
@@ -61,7 +61,7 @@ class Here:
 
 if __name__ == "__main__":
     run.Engine = Here
-    run.Store.PATIENCE = 0
+    kept.PATIENCE = 0  # each result is written to the disk before the next
     for owner, name in [(run.Store, "put"), (run.Store, "mark_handed_over"), (atomic.os, "replace")]:
         counted(owner, name)
     for name in ("_know_the_task", "_add_students", "_add_points"):
