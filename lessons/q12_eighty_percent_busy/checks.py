@@ -120,12 +120,14 @@ def _workers_all_cores(load, compute, cores):
 
 def _draw_workers(rng):
     """Times in whole ms, for a few workers or hundreds; nearly half of the draws have a core for each worker and none for the
-    step, and some just as many cores as are needed. Now and then a load is a whole number of steps, in powers of two: they
-    divide alike in every order, so that who compares paces finds the same.
+    step, and some just as many cores as are needed. Now and then a load is a whole number of steps, or two cores do just
+    what they must, all in powers of two: they divide alike in every order and unit, so that who compares paces finds the same.
     """
-    if rng.random() < 0.09:
-        compute, many = 2 ** rng.randrange(2, 6), 2 ** rng.randrange(1, 10)
-        return compute * many, compute, rng.choice([None, many, many, many + 1, many + 1])
+    kind, compute, many = rng.random(), 2 ** rng.randrange(2, 6), 2 ** rng.randrange(1, 10)
+    if kind < 0.05:
+        return compute, compute, 2
+    if kind < 0.1:
+        return compute * many, compute, rng.choice([None, many, many, many + 2])
     compute, many = rng.randrange(4, 40), rng.choice([rng.randrange(2, 17), rng.randrange(300, 700)])
     load = compute * many - rng.randrange(1, compute)
     return load, compute, many if rng.random() < 0.48 else rng.choice([None, many + 1, many + 1, many + 4])

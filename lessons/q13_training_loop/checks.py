@@ -79,7 +79,7 @@ def _draw_finish(rng):
     sixth = fifth + rng.randrange(1, restart)
     failures = [alone, first, second, third, fourth, fifth, sixth]
     if rng.random() < 0.5:
-        failures.append(_finish(work, interval, checkpoint, restart, failures) + rng.randrange(3))
+        failures.append(_finish(work, interval, checkpoint, restart, failures) + rng.randrange(1, 4))
     return work, interval, checkpoint, restart, failures
 
 

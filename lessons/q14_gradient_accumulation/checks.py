@@ -104,8 +104,9 @@ def _plan_swapped(batch, cards, fixed, each, capacity):
 
 
 def _draw_plan(rng):
-    """MB. The limit lies exactly on a divisor or between two (no halving leads to either), now and then at one example,
-    below it, at or below what is fixed, or above all.
+    """MB. The limit lies above a divisor or between two (no halving leads to either), now and then above one example,
+    below it, at or below what is fixed, or above all. Exactly on one only where all are powers of two, which no unit and
+    no order of the arithmetic rounds.
     """
     cards = rng.choice([2, 3, 4, 8])
     mine = rng.choice([12, 18, 20, 24, 30, 36, 48, 60, 90, 98, 154, 210, 330])
@@ -116,10 +117,13 @@ def _draw_plan(rng):
     kind = rng.random()
     if kind < 0.25:
         room = each * rng.choice([1, *(part for part in set(best.values()) if part not in halves)])
+        room += rng.randrange(1, each)
     elif kind < 0.8:
         room = each * rng.choice(between) + rng.randrange(0, each)
+    elif kind < 0.95:
+        room = rng.choice([-each, 0, each // 2, each - 1, each + 1, each * (mine + 1)])
     else:
-        room = rng.choice([-each, 0, each // 2, each - 1, each, each * (mine + 1)])
+        room = fixed = each = 2 ** rng.randrange(6, 12)
     return mine * cards, cards, fixed, each, fixed + room
 
 

@@ -221,20 +221,26 @@ ENOUGH, NONE = "some number of readers is enough", "no number is enough, or none
 
 
 def _draw_readers(rng, group):
-    """MiB and powers of two, so that whole numbers of readers are met exactly: in half of the draws with an answer, where
-    the room is such a power too (torch divides a number by a tensor by way of its reciprocal). In most of them many readers.
+    """MiB. In half of the draws with an answer a whole number of readers is met exactly, and all are powers of two, the
+    cache as large as the room: then no unit and no order of the arithmetic misses it. In most draws many readers.
     """
-    cache = rng.randrange(4, 300)
+    cache, watts, bandwidth = rng.randrange(4, 300), rng.choice([128, 256, 512, 1024]), 2 ** rng.randrange(38, 43)
     if group == NONE:  # nearly half have an answer, or whoever returns nothing at all would be right
         weights = rng.randrange(2_000, 20_000) + 1 / 16
-        (room,) = rng.choices([-rng.randrange(1, cache), 0, rng.choice([1 / 8, 1 / 4, 1 / 2, 1])], (10, 1, 12))
-    else:
-        whole, readers = rng.random() < 0.46, rng.choice([1, 1, *range(2, 40)])
-        room = 2 ** rng.randrange(3, 9) if whole else 4 * rng.randrange(2, 100)
-        if rng.random() < 0.6:
-            readers, room, cache = rng.randrange(5_000, 50_000), rng.choice([1 / 8, 1 / 2]), rng.choice([1 / 8, 1 / 2])
-        weights = readers * room - (0 if whole else 3 * room / 4)
-    return _in_mib(cache, room, weights, rng.choice([128, 256, 512, 1024]), 2 ** rng.randrange(38, 43))
+        kind = rng.random()
+        if kind < 0.05:  # exactly nothing is left
+            return _in_mib(2 ** rng.randrange(2, 9), 0, weights, watts, bandwidth)
+        room = -rng.randrange(1, cache) if kind < 0.48 else rng.choice([1 / 8, 1 / 4, 1 / 2, 1])
+        return _in_mib(cache, room, weights, watts, bandwidth)
+    many = rng.random() < 0.6
+    if rng.random() < 0.46:
+        room = 2.0 ** rng.randrange(-3, 0) if many else 2 ** rng.randrange(3, 9)
+        readers = 2 ** (rng.randrange(13, 17) if many else rng.randrange(0, 6))
+        return _in_mib(room, room, readers * room, watts, bandwidth)
+    room, readers = 4 * rng.randrange(2, 100), rng.choice([1, 1, *range(2, 40)])
+    if many:
+        readers, room, cache = rng.randrange(5_000, 50_000), rng.choice([1 / 8, 1 / 2]), rng.choice([1 / 8, 1 / 2])
+    return _in_mib(cache, room, (readers - 3 / 4) * room, watts, bandwidth)
 
 
 def _in_mib(cache, room, weights, watts=512, bandwidth=2**41):
