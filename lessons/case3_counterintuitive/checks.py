@@ -270,29 +270,18 @@ def _crossover_as_needed(n, fixed, direct_rate, fft_rate):
     return None
 
 
-def _crossover_tie(n, fixed, direct_rate, fft_rate):
-    spent = fixed + _transforms(n) / fft_rate
-    return next((kernel for kernel in range(1, n + 1, 2) if spent <= 2 * n * kernel / direct_rate), None)
-
-
 def _crossover_never_none(n, fixed, direct_rate, fft_rate):
     return _first(10**6, fixed + _transforms(n) / fft_rate, lambda kernel: 2 * n * kernel / direct_rate)
 
 
 POWERS, OTHERS = "the signal is a power of two long", "it is not, or there is no such kernel"
-TIES = [(256, 2), (1024, 2), (512, 1), (8192, 1), (2048, 0.5)]
-"""Lengths and direct over fft rate at which both ways tie at an odd kernel: 7.5 · log2(2 n) · ratio. With rates that are
-powers of two every way to write the comparison is exact.
-"""
 
 
 def _draw_crossover(rng, group):
-    """Of powers of two half are ties. Of the others some half have no kernel; in some the answer is n itself, or 1."""
+    """Of those that are no powers of two some half have no kernel; in some the answer is n itself, or 1. Ties are public
+    only: solved for the kernel, in GFLOP, a right answer may lie a hair above or below one.
+    """
     giga, kind = 10**9, rng.random()
-    if group == POWERS and kind < 0.48:
-        n, ratio = rng.choice(TIES)
-        fft = 2 ** rng.choice([29, 30, 31])
-        return n, 0, round(ratio * fft), fft
     if group == OTHERS and kind < 0.04:
         return rng.choice([70, 71, 301]), 0, 10**6, giga
     if group == OTHERS and kind < 0.24:  # the last odd kernel; or none, and one more would do
@@ -464,7 +453,7 @@ CHECKS = [
             POWERS: [
                 (16_384, 0, 10**9, 10**9),
                 (1024, 0, 3 * 10**9, 10**9),
-                (8192, 0, 2**30, 2**30),
+                (256, 0, 2**31, 2**30),
                 (1024, 0, 2**31, 2**30),
                 (16, 0, 10**6, 10**9),
                 (1024, 0.0014, 10**9, 2 * 10**9),
@@ -496,7 +485,6 @@ CHECKS = [
             "as long as needed": _crossover_as_needed,
             "one transform": _crossover_one_transform,
             "even kernels": _crossover_even,
-            "a tie is no win": _crossover_tie,
             "longer than the signal": _crossover_never_none,
         },
     ),

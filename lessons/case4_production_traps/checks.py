@@ -442,18 +442,17 @@ def _look_short(host, device, lost):
     return next((k for k in range(1, 101) if short / k <= long * lost), None)
 
 
-EDGES = ("exactly what is allowed is lost", "less is lost, or nothing may be")
-
-
-def _draw_look(rng, group):
-    """ms in whole numbers; shares whose products are exact, so that the boundary is one."""
-    if group == EDGES[1] and rng.random() < 0.2:
+def _draw_look(rng):
+    """ms in whole numbers, and shares that are powers of two. Where exactly what is allowed is lost is public only: in
+    floats a right answer from rates, or over an inverse, may take it for more.
+    """
+    if rng.random() < 0.1:
         return rng.randrange(1, 20), rng.randrange(1, 20), rng.choice([0, 0, 1.5, 2])
     while True:
         lost = rng.choice([2**-13, 2**-9, 2**-8, 0.0625])
         short, long = sorted((rng.randrange(1, 60), rng.randrange(2, 80)))
         steps = short / (long * lost)
-        if short < long and steps > 2 and (steps == int(steps)) == (group == EDGES[0]):
+        if short < long and steps > 2 and steps != int(steps):
             return (long, short, lost) if rng.random() < 0.6 else (short, long, lost)
 
 
@@ -621,18 +620,18 @@ CHECKS = [
         id="case4.look-every",
         points=2,
         signature="look_every(host, device, lost)",
-        groups=dict.fromkeys(EDGES, 1),
-        public={
-            EDGES[0]: [(3, 4, 0.0625), (4, 3, 0.0625), (5, 5, 0.125), (5, 5, 2**-13)],
-            EDGES[1]: [
-                (2, 9, 0),
-                (1, 16, 0.125),
-                (7, 6, 1.5),
-                (5, 7, 0.25),
-                (25001, 100_000, 0.03125),
-                (77, 78, 2**-13),
-            ],
-        },
+        public=[
+            (3, 4, 0.0625),
+            (4, 3, 0.25),
+            (5, 5, 0.125),
+            (5, 5, 2**-13),
+            (2, 9, 0),
+            (1, 16, 0.125),
+            (7, 6, 1.5),
+            (5, 7, 0.25),
+            (25001, 100_000, 0.03125),
+            (77, 78, 2**-13),
+        ],
         generate=_draw_look,
         reference=_look,
         same=EXACT,
@@ -641,9 +640,6 @@ CHECKS = [
             "rounded down": _look_floor,
             "not rounded": lambda host, device, lost: (
                 None if lost == 0 else max(1, min(host, device) / (max(host, device) * lost))
-            ),
-            "one more": lambda host, device, lost: (
-                None if lost == 0 else max(1, int(min(host, device) / (max(host, device) * lost)) + 1)
             ),
             "the host over the device": lambda host, device, lost: (
                 None if lost == 0 else max(1, ceil(host / (device * lost)))
