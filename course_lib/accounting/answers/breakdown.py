@@ -90,8 +90,7 @@ class Breakdown:
         for step in str(path).split("."):
             found = {**here.views, **here.parts} if isinstance(here, Breakdown) else {}
             if step not in found:
-                near = units.nearest(path, [name for name, _ in self.flat()])
-                hint = f" Did you mean {near!r}?" if near else ""
+                hint = units.hint(path, [name for name, _ in self.flat()])
                 raise KeyError(f"There is no part {path!r}.{hint} Parts: {', '.join([*self.parts, *self.views])}.")
             here = found[step]
         return here

@@ -186,9 +186,7 @@ def _known(mapping: Mapping, name, problem: str):
     """mapping[name]; else ValueError: the problem, the nearest name, and those there are."""
     if isinstance(name, str) and name in mapping:
         return mapping[name]
-    near = units.nearest(name, mapping)
-    hint = f" Did you mean {near!r}?" if near else ""
-    raise ValueError(f"{problem}{hint} Known: {', '.join(mapping) or 'none'}.")
+    raise ValueError(f"{problem}{units.hint(name, mapping)} Known: {', '.join(mapping) or 'none'}.")
 
 
 def _value(device: Device, field: str):
