@@ -9,9 +9,11 @@ Value and text come from the same expression, so a text cannot say anything else
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import total_ordering
 from math import prod, sqrt
 
 
+@total_ordering
 class Quantity:
     """`value` (an exact int, a Fraction or a float) and how it came about: `op` of `args`. Compares as its value does.
 
@@ -92,15 +94,6 @@ class Quantity:
 
     def __lt__(self, other):
         return self.value < getattr(other, "value", other)
-
-    def __le__(self, other):
-        return self.value <= getattr(other, "value", other)
-
-    def __gt__(self, other):
-        return self.value > getattr(other, "value", other)
-
-    def __ge__(self, other):
-        return self.value >= getattr(other, "value", other)
 
     def __hash__(self):
         return hash(self.value)
