@@ -4,23 +4,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from course_lib.accounting import models, precision, units
-from course_lib.accounting.activations import Peak, accumulated_peak, activations, training_peak
+from course_lib.accounting.activations import Peak as Peak
+from course_lib.accounting.activations import accumulated_peak as accumulated_peak
+from course_lib.accounting.activations import activations as activations
+from course_lib.accounting.activations import training_peak as training_peak
 from course_lib.accounting.answers.breakdown import Breakdown
 from course_lib.accounting.answers.quantity import Quantity, ceil, symbol
 from course_lib.accounting.layers.base import PROJECTIONS
-
-__all__ = [
-    "Peak",
-    "Recipe",
-    "accumulated_peak",
-    "activations",
-    "kv_cache",
-    "lora_parameters",
-    "model_state",
-    "recipe",
-    "recipes",
-    "training_peak",
-]
 
 # ---------------------------------------------------------------- model state
 
