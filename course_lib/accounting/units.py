@@ -35,15 +35,13 @@ def count(value, name: str, minimum: int = 1) -> int:
     Raises ValueError, naming `name` and the value, for anything else: a fraction of a thing, a bool, infinity, text, or
     less than `minimum`, or more than 1e60.
     """
-    whole = None
-    if not isinstance(value, bool):
-        try:
-            whole = int(value)
-        except (TypeError, ValueError, OverflowError):
-            whole = None
+    try:
+        whole = int(value) if not isinstance(value, (str, bytes, bool)) else None
+    except (TypeError, ValueError, OverflowError):
+        whole = None
     if hasattr(value, "parts"):
         raise ValueError(f"{name} is a Breakdown; give its number, int(b), or that of a part, such as b['mlp'].")
-    if whole is None or isinstance(value, (str, bytes)) or whole != value:
+    if whole is None or whole != value:
         raise ValueError(
             f"{name}={shortly(value)} must be a whole number (70e9 is fine, 2.5 is not): it counts things."
         )

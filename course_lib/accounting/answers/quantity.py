@@ -141,31 +141,29 @@ def ceil(value, by) -> Quantity:
 
 def largest(*values) -> Quantity:
     """The maximum, which prints as max(…)."""
-    return Quantity(max(map(_value, values)), "max", tuple(map(of, values)))
+    values = tuple(map(of, values))
+    return Quantity(max(values).value, "max", values)
 
 
 def smallest(*values) -> Quantity:
     """The minimum, which prints as min(…)."""
-    return Quantity(min(map(_value, values)), "min", tuple(map(of, values)))
+    values = tuple(map(of, values))
+    return Quantity(min(values).value, "min", values)
 
 
 def nearest(value) -> Quantity:
     """The nearest whole number, of what is only whole in the mean."""
-    return Quantity(round(_value(value)), "round", (of(value),))
+    return Quantity(round(of(value).value), "round", (of(value),))
 
 
 def root(value) -> Quantity:
     """The square root, as a float."""
-    return Quantity(sqrt(_value(value)), "√", (of(value),))
+    return Quantity(sqrt(of(value).value), "√", (of(value),))
 
 
 def doublings(value) -> Quantity:
     """How often 1 must double to reach a whole number: ⌈log2(value)⌉."""
-    return Quantity((_value(value) - 1).bit_length(), "⌈log2", (of(value),))
-
-
-def _value(quantity):
-    return getattr(quantity, "value", quantity)
+    return Quantity((of(value).value - 1).bit_length(), "⌈log2", (of(value),))
 
 
 # ---------------------------------------------------------------- the formula
