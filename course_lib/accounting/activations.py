@@ -201,7 +201,7 @@ def training_peak(
     Phases: loss_backward (loss and head), block_backward (with the forward pass of the last block), end_of_backward
     (the embedding) and optimizer.
     """
-    return _peak(model, batch, seq, image, precision, attention, recompute, optimizer, foreach)
+    return accumulated_peak(model, batch, 1, seq, image, precision, attention, recompute, optimizer, foreach)
 
 
 def accumulated_peak(
@@ -225,23 +225,30 @@ def accumulated_peak(
     batch, parts = units.count(batch, "batch"), units.count(parts, "parts")
     if batch % parts:
         raise ValueError(f"parts={parts} must divide batch={batch}: the parts of a step are equal here.")
-    how = (image, precision, attention, recompute, optimizer, foreach)
-    return _peak(model, batch // parts, seq, *how, accumulates=parts > 1)
-
-
-def _peak(model, batch, seq, image, precision, attention, recompute, optimizer, foreach, accumulates=False) -> Peak:
+    units.flag(foreach, "foreach")
+    states = _OPTIMIZER_STATES[units.choice(optimizer, "optimizer", _OPTIMIZER_STATES)]
     model = models.resolve(model)
-    how = (batch, seq, image, precision, attention, recompute, optimizer, foreach)
-    step, held, instants = _step(model, *how, accumulates)
+    x = _inputs(model, batch // parts, seq, image, precision, attention, recompute)
+    step = model.naming(lambda inputs: tape.Step(model, inputs))(x)
+    before, layer, after = map(total, step.tensors)
+    weights = before + step.L * layer + after
+    held = {
+        "weights": weights,
+        "optimizer_state": total([weights] * states),
+        "inputs": step.inputs,
+        "logits": step.logits,
+    }
     omitted = (*_BESIDE, *([_PATCH_SCRATCH] if model.reads_images else []))
     if any(step.attention._q > layer.f for layer in model.kinds[0][0].layers if hasattr(layer, "f")):
         omitted += (_WIDE_ATTENTION,)
-    said = (*_assumptions(model, step.x, foreach), *([_ACCUMULATES] if accumulates else []))
+    said = (*_assumptions(model, x, foreach), *([_ACCUMULATES] if parts > 1 else []))
     more = {"assumptions": said, "omitted": omitted}
+    instants = _instants(step, weights if parts > 1 else NOTHING)
+    instants["optimizer"] = (NOTHING, weights, _update(step.tensors, weights, optimizer, foreach))
     phases = {}
     for name, (saved, gradients, temporaries) in instants.items():
-        parts = held | {"activations": saved, "gradients": gradients, "temporaries": temporaries}
-        phases[name] = Breakdown.from_terms("B", _live(parts), **more)
+        alive = held | {"activations": saved, "gradients": gradients, "temporaries": temporaries}
+        phases[name] = Breakdown.from_terms("B", _live(alive), **more)
     largest = max(phases.values(), key=int)
     own = {item.name: getattr(largest, item.name) for item in fields(Breakdown)}
     own["assumptions"] = (*largest.assumptions, _largest_phase(phases))
@@ -274,79 +281,38 @@ _PATCH_SCRATCH = (
 )
 
 
-def _step(model, batch, seq, image, precision, attention, recompute, optimizer, foreach, accumulates):
-    """(Tape of the step, what it holds from beginning to end, the largest instant of each phase)."""
-    units.flag(foreach, "foreach")
-    states = _OPTIMIZER_STATES[units.choice(optimizer, "optimizer", _OPTIMIZER_STATES)]
-    model = models.resolve(model)
-    x = _inputs(model, batch, seq, image, precision, attention, recompute)
-    step = model.naming(lambda inputs: tape.Step(model, inputs))(x)
-    before, layer, after = map(total, step.tensors)
-    weights = before + step.L * layer + after
-    held = {
-        "weights": weights,
-        "optimizer_state": total([weights] * states),
-        "inputs": step.inputs,
-        "logits": step.logits,
-    }
-    found = _instants(step, weights, optimizer, foreach)
-    return step, held, (_accumulating(step, weights, found) if accumulates else found)
+def _instants(step, there) -> dict[str, tuple]:
+    """Phase -> (activations still saved, gradients of weights, other temporaries) at its largest instant.
 
-
-def _accumulating(step, weights, instants) -> dict[str, tuple]:
-    """The instants where the gradients of all weights are there, and a new one leaves as soon as it has been added."""
-    head, norm, layer, embedding = map(_passing, (step.head, step.final_norm, step.layer, step.embedding))
-    waits = NOTHING  # a head that is the embedding: its gradient is added with the embedding's
-    if step.tied:
-        head, waits = step.head, total(op.grads for op in step.head)
-    one, outside = _saved(step.layer), _saved(step.embedding) + total(step.kept.values())
-    others, stream = step.R * one, step.stream
-    loss, last = tape.largest_instant(head), tape.largest_instant([*norm, *layer], waits, stream)
-    first, end = tape.largest_instant(layer, waits, stream), tape.largest_instant(embedding, waits, stream)
+    there: the gradients of all weights, where each new one leaves as soon as it has been added to them; else NOTHING.
+    """
+    head, norm, block, embedding = step.head, step.final_norm, step.layer, step.embedding
+    of_head, of_norm = (total(op.grads for op in ops) for ops in (head, norm))
+    of_block = total(step.tensors[1])
+    made = of_head, of_head + of_norm + step.R * of_block, of_head + of_norm + step.L * of_block
+    if there:  # a head that is the embedding waits: its gradient is added with the embedding's
+        made = (of_head if step.tied else NOTHING,) * 3
+        norm, block, embedding = map(_passing, (norm, block, embedding))
+        head = head if step.tied else _passing(head)
+    one, outside = _saved(block), _saved(embedding) + total(step.kept.values())
+    others, stream = step.R * one, step.stream  # stream: the gradient of the residual stream
+    loss, last = tape.largest_instant(head), tape.largest_instant([*norm, *block], made[0], stream)
+    first, end = tape.largest_instant(block, made[1], stream), tape.largest_instant(embedding, made[2], stream)
     in_blocks = (
-        (outside + others + last[0], weights + last[1], last[2]),
-        (outside + first[0], weights + first[1], first[2]),
-        *((outside + others + one, weights, forward) for forward in (step.unsaved, step.in_core)),
+        (outside + others + last[0], there + last[1], last[2]),
+        (outside + first[0], there + first[1], first[2]),
+        *((outside + others + one, there, forward) for forward in (step.unsaved, step.in_core)),  # the last one
     )
-    saved = outside + others + one + _saved(step.final_norm) + loss[0]
     return {
-        "loss_backward": (saved, weights + loss[1], loss[2]),
+        "loss_backward": (outside + others + one + _saved(norm) + loss[0], there + loss[1], loss[2]),
         "block_backward": max(in_blocks, key=lambda instant: total(instant).value),
-        "end_of_backward": (end[0], weights + end[1], end[2]),
-        "optimizer": instants["optimizer"],
+        "end_of_backward": (end[0], there + end[1], end[2]),
     }
 
 
 def _passing(ops) -> list:
     """The ops, with gradients of weights that are there for the length of their op only."""
     return [op._replace(extra=op.extra + op.grads, grads=NOTHING) for op in ops]
-
-
-def _instants(step, weights, optimizer, foreach) -> dict[str, tuple]:
-    """Phase -> (activations still saved, gradients of weights, other temporaries) at its largest instant."""
-    _, layer, _ = step.tensors
-    one, outside = _saved(step.layer), _saved(step.embedding) + total(step.kept.values())
-    others = step.R * one
-    stream = step.stream  # the gradient of the residual stream
-    of_head = total(op.grads for op in step.head)
-    of_norm = total(op.grads for op in step.final_norm)
-    of_layer = total(layer)
-
-    loss = tape.largest_instant(step.head)
-    last = tape.largest_instant([*step.final_norm, *step.layer], of_head, stream)
-    first = tape.largest_instant(step.layer, of_head + of_norm + step.R * of_layer, stream)
-    end = tape.largest_instant(step.embedding, of_head + of_norm + step.L * of_layer, stream)
-    in_blocks = (
-        (outside + others + last[0], *last[1:]),
-        (outside + first[0], *first[1:]),
-        *((outside + others + one, NOTHING, forward) for forward in (step.unsaved, step.in_core)),  # the last one
-    )
-    return {
-        "loss_backward": (outside + others + one + _saved(step.final_norm) + loss[0], *loss[1:]),
-        "block_backward": max(in_blocks, key=lambda instant: total(instant).value),
-        "end_of_backward": end,
-        "optimizer": (NOTHING, weights, _update(step.tensors, weights, optimizer, foreach)),
-    }
 
 
 def _saved(ops) -> Quantity:

@@ -66,12 +66,14 @@ def all_reduce(*, nbytes, ranks, bandwidth, latency=0.0, algorithm="ring") -> Co
 
 def reduce_scatter(*, nbytes, ranks, bandwidth, latency=0.0, algorithm="ring") -> Collective:
     """Every rank ends with one chunk of the sum of all buffers. nbytes: the assembled buffer, which each rank holds."""
-    return _scattered_or_gathered(nbytes, ranks, bandwidth, latency, algorithm)
+    return all_gather(nbytes=nbytes, ranks=ranks, bandwidth=bandwidth, latency=latency, algorithm=algorithm)
 
 
 def all_gather(*, nbytes, ranks, bandwidth, latency=0.0, algorithm="ring") -> Collective:
     """Every rank holds one chunk and ends with all of them. nbytes: the assembled buffer (n times the chunk)."""
-    return _scattered_or_gathered(nbytes, ranks, bandwidth, latency, algorithm)
+    N, n = _sizes(nbytes, ranks)
+    sent = (n - 1) * ceil(N, n)
+    return _collective({"ring": (n - 1, sent), "tree": (doublings(n), sent)}, algorithm, N, n, bandwidth, latency)
 
 
 def all_to_all(*, nbytes, ranks, bandwidth, latency=0.0, algorithm="ring") -> Collective:
@@ -115,7 +117,8 @@ def hierarchical_all_reduce(
     faster (phases may overlap). overlap=True: the buffer flows through all phases in small pieces, and whatever takes
     longest alone (links in the node, network, chain of latencies) takes the time: no run of this algorithm is faster.
     """
-    N, g = _sizes(nbytes, ranks_per_node, "ranks_per_node", ("g", "ranks in a node"))
+    N = symbol("N", units.count(nbytes, "nbytes"), "nbytes")
+    g = symbol("g", units.count(ranks_per_node, "ranks_per_node"), "ranks in a node")
     m = symbol("m", units.count(nodes, "nodes"), "nodes")
     (W, a), (V, b) = _link(bandwidth, latency), _link(network_bandwidth, network_latency, network=True)
     inside, across = ceil(N, g), ceil(ceil(N, g), m)
@@ -127,13 +130,6 @@ def hierarchical_all_reduce(
         assumptions=(*_ASSUMPTIONS, _OVERLAPPED if overlap else _QUEUED),
         omitted=_OMITTED,
     )
-
-
-def _scattered_or_gathered(nbytes, ranks, bandwidth, latency, algorithm) -> Collective:
-    """A reduce-scatter or an all-gather: the same messages, in opposite order."""
-    N, n = _sizes(nbytes, ranks)
-    sent = (n - 1) * ceil(N, n)
-    return _collective({"ring": (n - 1, sent), "tree": (doublings(n), sent)}, algorithm, N, n, bandwidth, latency)
 
 
 def _collective(plans, algorithm, N, n, bandwidth, latency, pipelined=()) -> Collective:
@@ -149,10 +145,8 @@ def _collective(plans, algorithm, N, n, bandwidth, latency, pipelined=()) -> Col
     )
 
 
-def _sizes(nbytes, ranks, argument: str = "ranks", named=("n", "ranks")) -> tuple[Quantity, Quantity]:
-    return symbol("N", units.count(nbytes, "nbytes"), "nbytes"), symbol(
-        named[0], units.count(ranks, argument), named[1]
-    )
+def _sizes(nbytes, ranks) -> tuple[Quantity, Quantity]:
+    return symbol("N", units.count(nbytes, "nbytes"), "nbytes"), symbol("n", units.count(ranks, "ranks"), "ranks")
 
 
 def _link(bandwidth, latency, network=False) -> tuple[Quantity, Quantity]:

@@ -397,11 +397,10 @@ def energy(*, power, seconds, devices=1, pue=1.0) -> float:
     overhead = units.number(pue, "pue")
     if not 1 <= overhead <= 10:
         raise ValueError(f"pue={pue!r} must lie between 1 and 10: all energy over that of the machines, such as 1.1.")
-    if 0 < units.positive(power, "power") < 1:
+    watts = units.positive(power, "power")
+    if watts < 1:
         raise ValueError(f"power={power!r} looks like kW; this takes W (0.7 kW is 700).")
-    return (
-        units.positive(power, "power") * units.number(seconds, "seconds") * units.count(devices, "devices") * overhead
-    )
+    return watts * units.number(seconds, "seconds") * units.count(devices, "devices") * overhead
 
 
 def carbon(*, joules, kg_per_kwh) -> float:
@@ -430,9 +429,7 @@ def own_price_per_hour(*, price, years, used_fraction, power, price_per_kwh, pue
     """
     used = _positive_fraction(used_fraction, "used_fraction")
     kwh = energy(power=power, seconds=3600, pue=pue) / 3.6e6
-    drawn = {"used hours": 1.0, "all hours": 1 / used}[
-        units.choice(energy_in, "energy_in", ("used hours", "all hours"))
-    ]
+    drawn = 1 / used if units.choice(energy_in, "energy_in", ("used hours", "all hours")) == "all hours" else 1.0
     hours = units.positive(years, "years") * 365 * 24 * used
     return units.number(price, "price") / hours + kwh * drawn * units.number(price_per_kwh, "price_per_kwh")
 

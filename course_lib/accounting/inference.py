@@ -3,6 +3,7 @@
 The two phases as in Pope et al., "Efficiently scaling transformer inference", MLSys 2023.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from course_lib.accounting import communication, economics, hardware, memory, models, precision, units
@@ -140,15 +141,10 @@ def largest_batch(model, *, seconds, context, device, **how) -> int:
         step = decode_step(model, batch=batch, context=context, device=device, **how)
         return step.seconds <= allowed and step.fits
 
-    if not served(1):
-        return 0
-    good, bad = 1, 2
-    while served(bad):  # a larger batch never takes less time or memory
-        good, bad = bad, 2 * bad
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        good, bad = (middle, bad) if served(middle) else (good, middle)
-    return good
+    beyond = 1
+    while served(beyond):  # a larger batch never takes less time or memory
+        beyond *= 2
+    return bisect_left(range(beyond), True, lo=beyond // 2 + 1, key=lambda batch: not served(batch)) - 1
 
 
 def prefill(model, *, batch, tokens, device, devices=1, mfu, compute_dtype="bf16") -> Prefill:

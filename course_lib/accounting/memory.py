@@ -4,23 +4,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from course_lib.accounting import models, precision, units
-from course_lib.accounting.activations import Peak, accumulated_peak, activations, training_peak
+from course_lib.accounting.activations import Peak as Peak
+from course_lib.accounting.activations import accumulated_peak as accumulated_peak
+from course_lib.accounting.activations import activations as activations
+from course_lib.accounting.activations import training_peak as training_peak
 from course_lib.accounting.answers.breakdown import Breakdown
 from course_lib.accounting.answers.quantity import Quantity, ceil, symbol
 from course_lib.accounting.layers.base import PROJECTIONS
-
-__all__ = [
-    "Peak",
-    "Recipe",
-    "accumulated_peak",
-    "activations",
-    "kv_cache",
-    "lora_parameters",
-    "model_state",
-    "recipe",
-    "recipes",
-    "training_peak",
-]
 
 # ---------------------------------------------------------------- model state
 
@@ -132,11 +122,8 @@ def model_state(params, recipe="mixed-adamw", zero_stage: int = 0, ranks=1, offl
 
     N = symbol("N", params, "parameters")
     S = symbol("S", ceil(N, ranks), "parameters in the share of one rank")
-    terms = {}
-    for name in _STATE:
-        each = getattr(chosen, name)
-        if each:
-            terms[name] = _bytes(S if name in _SHARDED[zero_stage] else N, each)
+    kept = {name: each for name in _STATE if (each := getattr(chosen, name))}
+    terms = {name: _bytes(S if name in _SHARDED[zero_stage] else N, each) for name, each in kept.items()}
     for name in offload:
         if units.choice(name, "offload", _STATE) not in terms:
             raise ValueError(f"offload has {name!r}, and this recipe keeps none of it: it has {', '.join(terms)}.")
@@ -236,17 +223,13 @@ def kv_cache(model, batch=1, tokens=None, dtype="bf16", page_tokens=None) -> Bre
     dtype = precision.normalise(dtype)
 
     said = [f"Numbers in {dtype}."]
-    windows = [
-        (layer.window, count)
+    said += [
+        f"Layers with a sliding window of {layer.window.value} tokens keep no more of them: {count.value} of "
+        f"{model.count.value}."
         for block, count in model.kinds
         for layer in getattr(block, "layers", ())
         if getattr(layer, "window", None) is not None and layer.window < length
     ]
-    for window, count in windows:
-        said.append(
-            f"Layers with a sliding window of {window.value} tokens keep no more of them: {count.value} of "
-            f"{sum(count.value for _, count in model.kinds)}."
-        )
     parts = model.collect(lambda layer: layer.cache(x))
     if not parts:
         raise ValueError(f"model={units.shortly(model)}: its layers keep nothing for the next token.")

@@ -183,15 +183,6 @@ def matmul(m, k, n, dtype="fp32", batch=1, name: str | None = None) -> Op:
     return Op(name or title, batch * _flops.matmul(m, k, n), traffic, dtype)
 
 
-_TILES = {
-    "m": "rows of the left operand and of the result",
-    "k": "columns of the left operand, rows of the right one",
-    "n": "columns of the right operand and of the result",
-    "r": "rows of a tile of the result",
-    "c": "columns of a tile of the result",
-}
-
-
 def tiled_matmul_bytes(m, k, n, *, tile_m, tile_n, dtype="fp32") -> Breakdown:
     """Traffic of [m, k] @ [k, n] computed tile by tile: bytes between the level that holds the tiles and the next.
 
@@ -200,11 +191,11 @@ def tiled_matmul_bytes(m, k, n, *, tile_m, tile_n, dtype="fp32") -> Breakdown:
     of tiles and the right operand once for each row of tiles; every result is written once. Parts: left, right, result.
     Tiles as large as the result leave the compulsory traffic that `matmul` counts.
     """
-    shape = {"m": m, "k": k, "n": n, "tile_m": tile_m, "tile_n": tile_n}
-    m, k, n, r, c = (
-        symbol(letter, units.count(value, name), meaning)
-        for (name, value), (letter, meaning) in zip(shape.items(), _TILES.items(), strict=True)
-    )
+    m = symbol("m", units.count(m, "m"), "rows of the left operand and of the result")
+    k = symbol("k", units.count(k, "k"), "columns of the left operand, rows of the right one")
+    n = symbol("n", units.count(n, "n"), "columns of the right operand and of the result")
+    r = symbol("r", units.count(tile_m, "tile_m"), "rows of a tile of the result")
+    c = symbol("c", units.count(tile_n, "tile_n"), "columns of a tile of the result")
     dtype, size = precision.normalise(dtype), precision.bytes_per_element(dtype)
     terms = {
         "left": ceil(n, c) * precision.stored(m * k, dtype),

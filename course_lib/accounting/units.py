@@ -35,15 +35,13 @@ def count(value, name: str, minimum: int = 1) -> int:
     Raises ValueError, naming `name` and the value, for anything else: a fraction of a thing, a bool, infinity, text, or
     less than `minimum`, or more than 1e60.
     """
-    whole = None
-    if not isinstance(value, bool):
-        try:
-            whole = int(value)
-        except (TypeError, ValueError, OverflowError):
-            whole = None
+    try:
+        whole = int(value) if not isinstance(value, (str, bytes, bool)) else None
+    except (TypeError, ValueError, OverflowError):
+        whole = None
     if hasattr(value, "parts"):
         raise ValueError(f"{name} is a Breakdown; give its number, int(b), or that of a part, such as b['mlp'].")
-    if whole is None or isinstance(value, (str, bytes)) or whole != value:
+    if whole is None or whole != value:
         raise ValueError(
             f"{name}={shortly(value)} must be a whole number (70e9 is fine, 2.5 is not): it counts things."
         )
@@ -139,9 +137,7 @@ def choice(value, name: str, allowed: Iterable[str]) -> str:
     allowed = tuple(allowed)
     if isinstance(value, str) and value in allowed:
         return value
-    near = nearest(value, allowed)
-    hint = f" Did you mean {near!r}?" if near else ""
-    raise ValueError(f"{name}={shortly(value)} is not known.{hint} Known: {', '.join(allowed)}.")
+    raise ValueError(f"{name}={shortly(value)} is not known.{hint(value, allowed)} Known: {', '.join(allowed)}.")
 
 
 def shortly(value) -> str:
@@ -158,10 +154,9 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def nearest(value, allowed: Iterable[str]) -> str | None:
-    """The entry of `allowed` that has all words of `value` ("a100": "a100-40-sxm"), else the most similar one.
-
-    None if none is close.
+def hint(value, allowed: Iterable[str]) -> str:
+    """A question after the entry of `allowed` that has all words of `value` ("a100": "a100-40-sxm"), else after the
+    most similar one; "" if none is close.
     """
     import difflib  # only when an error is being written
 
@@ -169,7 +164,7 @@ def nearest(value, allowed: Iterable[str]) -> str | None:
     words = [word for word in re.split(r"[^a-z0-9.]+", asked) if word]
     holding = [name for name in lowered if words and all(word in re.split(r"[^a-z0-9.]+", name) for word in words)]
     found = holding or difflib.get_close_matches(asked, lowered, n=1, cutoff=0.5)
-    return lowered[found[0]] if found else None
+    return f" Did you mean {lowered[found[0]]!r}?" if found else ""
 
 
 def teach(module: dict) -> None:
@@ -196,37 +191,17 @@ def _taught(function, title: str):
             unknown = [name for name in given if name not in known]
             if not unknown:
                 raise
-            near = nearest(unknown[0], known)
-            hint = f" Did you mean {near!r}?" if near else ""
             takes = ", ".join(name for name in known if name != "self")
-            raise TypeError(f"{title}() knows no {unknown[0]}=.{hint} It takes {takes}.") from None
+            raise TypeError(f"{title}() knows no {unknown[0]}=.{hint(unknown[0], known)} It takes {takes}.") from None
 
     return call
 
 
 # ---------------------------------------------------------------- formatting
 
-_LARGE = (
-    (1e24, "Y"),
-    (1e21, "Z"),
-    (1e18, "E"),
-    (1e15, "P"),
-    (1e12, "T"),
-    (1e9, "G"),
-    (1e6, "M"),
-    (1e3, "k"),
-    (1.0, ""),
-)
+_LARGE = tuple((1000.0**power, prefix) for power, prefix in enumerate(["", *"kMGTPEZY"]))[::-1]
 _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
-_BINARY = (
-    (2.0**60, "Ei"),
-    (2.0**50, "Pi"),
-    (2.0**40, "Ti"),
-    (2.0**30, "Gi"),
-    (2.0**20, "Mi"),
-    (2.0**10, "Ki"),
-    (1.0, ""),
-)
+_BINARY = tuple((1024.0**power, prefix) for power, prefix in enumerate(["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]))[::-1]
 _CALENDAR = ((365.25 * 86400, "years"), (86400, "days"), (3600, "h"), (60, "min"))
 _WORDS = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand"), (1.0, ""))
 # A prefix joins these symbols ("GFLOP"); any other unit is a word and gets a word ("124 million parameters").

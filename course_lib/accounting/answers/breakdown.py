@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from course_lib.accounting import units
-from course_lib.accounting.answers import quantity, tables
+from course_lib.accounting.answers import quantity
 from course_lib.accounting.answers.quantity import Quantity
 from course_lib.accounting.units import FrozenDict
 
@@ -90,8 +90,7 @@ class Breakdown:
         for step in str(path).split("."):
             found = {**here.views, **here.parts} if isinstance(here, Breakdown) else {}
             if step not in found:
-                near = units.nearest(path, [name for name, _ in self.flat()])
-                hint = f" Did you mean {near!r}?" if near else ""
+                hint = units.hint(path, [name for name, _ in self.flat()])
                 raise KeyError(f"There is no part {path!r}.{hint} Parts: {', '.join([*self.parts, *self.views])}.")
             here = found[step]
         return here
@@ -122,8 +121,7 @@ class Breakdown:
 
     def _only_multiply_adds(self) -> bool:
         nested = [value for value in self.parts.values() if isinstance(value, Breakdown)]
-        ints_pass = self.multiply_adds or len(nested) == len(self.parts)
-        return ints_pass and all(value._only_multiply_adds() for value in nested)
+        return _all_ints_multiply_adds(self) and all(value._only_multiply_adds() for value in nested)
 
     # ------------------------------------------------------------ arithmetic
 
@@ -238,7 +236,7 @@ class Breakdown:
 
     def _repr_html_(self) -> str:
         """The table with bars, for a notebook. Colours follow the theme; the share stands in words beside each bar."""
-        from html import escape
+        from course_lib.accounting.answers import tables
 
         body = []
         for depth, name, value in self._rows():
@@ -256,7 +254,7 @@ class Breakdown:
         body.append(
             f'<tr style="background:none;border-top:1px solid currentColor;font-weight:bold">{tables.label("total")}'
             f"{tables.numbers(units.format_exact(self.total), '100.0%')}"
-            f'<td style="{tables.CELL}">{escape(self._brief())}</td></tr>'
+            f'<td style="{tables.CELL}">{tables.escape(self._brief())}</td></tr>'
         )
         table = f"{tables.heads('part', self.unit, 'share', '')}<tbody>{''.join(body)}</tbody>"
         return tables.framed(table, self.explain())

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from course_lib.accounting import units
-from course_lib.accounting.answers import quantity, tables
+from course_lib.accounting.answers import quantity
 from course_lib.accounting.answers.quantity import Quantity
 from course_lib.accounting.units import FrozenDict
 
@@ -82,10 +82,11 @@ class Explained:
 
     def _repr_html_(self) -> str:
         """The figures as a table, with the derivation folded under it, for a notebook."""
-        from html import escape
+        from course_lib.accounting.answers import tables
 
         body = "".join(
-            f'<tr style="background:none">{tables.label(name)}<td style="{tables.LABEL}">{escape(value)}</td></tr>'
+            f'<tr style="background:none">{tables.label(name)}'
+            f'<td style="{tables.LABEL}">{tables.escape(value)}</td></tr>'
             for name, value in self._rows()
         )
         return tables.framed(f"<tbody>{body}</tbody>", self.explain())

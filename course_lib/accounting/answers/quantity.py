@@ -9,9 +9,11 @@ Value and text come from the same expression, so a text cannot say anything else
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import total_ordering
 from math import prod, sqrt
 
 
+@total_ordering
 class Quantity:
     """`value` (an exact int, a Fraction or a float) and how it came about: `op` of `args`. Compares as its value does.
 
@@ -93,15 +95,6 @@ class Quantity:
     def __lt__(self, other):
         return self.value < getattr(other, "value", other)
 
-    def __le__(self, other):
-        return self.value <= getattr(other, "value", other)
-
-    def __gt__(self, other):
-        return self.value > getattr(other, "value", other)
-
-    def __ge__(self, other):
-        return self.value >= getattr(other, "value", other)
-
     def __hash__(self):
         return hash(self.value)
 
@@ -148,31 +141,29 @@ def ceil(value, by) -> Quantity:
 
 def largest(*values) -> Quantity:
     """The maximum, which prints as max(…)."""
-    return Quantity(max(map(_value, values)), "max", tuple(map(of, values)))
+    values = tuple(map(of, values))
+    return Quantity(max(values).value, "max", values)
 
 
 def smallest(*values) -> Quantity:
     """The minimum, which prints as min(…)."""
-    return Quantity(min(map(_value, values)), "min", tuple(map(of, values)))
+    values = tuple(map(of, values))
+    return Quantity(min(values).value, "min", values)
 
 
 def nearest(value) -> Quantity:
     """The nearest whole number, of what is only whole in the mean."""
-    return Quantity(round(_value(value)), "round", (of(value),))
+    return Quantity(round(of(value).value), "round", (of(value),))
 
 
 def root(value) -> Quantity:
     """The square root, as a float."""
-    return Quantity(sqrt(_value(value)), "√", (of(value),))
+    return Quantity(sqrt(of(value).value), "√", (of(value),))
 
 
 def doublings(value) -> Quantity:
     """How often 1 must double to reach a whole number: ⌈log2(value)⌉."""
-    return Quantity((_value(value) - 1).bit_length(), "⌈log2", (of(value),))
-
-
-def _value(quantity):
-    return getattr(quantity, "value", quantity)
+    return Quantity((of(value).value - 1).bit_length(), "⌈log2", (of(value),))
 
 
 # ---------------------------------------------------------------- the formula

@@ -1,4 +1,9 @@
-"""The look of every table that a result shows in a notebook: no borders, the theme's own colours."""
+"""The look of every table that a result shows in a notebook: no borders, the theme's own colours.
+
+Read when a table is first shown, as `html` is.
+"""
+
+from html import escape
 
 CELL = "padding:2px 8px;border:none;background:none;color:inherit;"
 LABEL = f"{CELL}text-align:left;font-weight:normal;"
@@ -8,22 +13,16 @@ BRAND = "var(--jp-brand-color1, currentColor)"  # JupyterLab's accent, elsewhere
 
 def label(text: str, indent: int = 0) -> str:
     """The header cell of a row, `indent` levels deep."""
-    from html import escape
-
     return f'<th scope="row" style="{LABEL}padding-left:{8 + 16 * indent}px">{escape(text)}</th>'
 
 
 def numbers(*texts: str) -> str:
     """Cells of figures, aligned right."""
-    from html import escape
-
     return "".join(f'<td style="{NUMBER}">{escape(text)}</td>' for text in texts)
 
 
 def heads(*texts: str, right: int = 1) -> str:
     """The header row; the columns from number `right` on are aligned right."""
-    from html import escape
-
     cells = (
         f'<th scope="col" style="{CELL}text-align:{"left" if column < right else "right"}">{escape(text)}</th>'
         for column, text in enumerate(texts)
@@ -33,8 +32,6 @@ def heads(*texts: str, right: int = 1) -> str:
 
 def framed(table: str, explanation: str = "") -> str:
     """HTML of a table from its inner HTML, and the explanation (plain text) folded under it."""
-    from html import escape
-
     folded = (
         "<details><summary>how it was counted</summary>"
         '<pre style="color:inherit;background:none;white-space:pre-wrap">'

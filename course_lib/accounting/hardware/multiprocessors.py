@@ -11,18 +11,10 @@ from dataclasses import dataclass, field
 from course_lib.accounting import units
 from course_lib.accounting.answers.explained import Explained
 from course_lib.accounting.answers.quantity import ceil, symbol
-from course_lib.accounting.hardware.devices import resolve, table
+from course_lib.accounting.hardware import resolve, table
 
 WARP = 32  # threads that execute one instruction together
 REGISTER_FILE = 256 * 1024  # B of one SM, on every device of the catalogue that states its registers
-
-_SYMBOLS = {
-    "m": "rows of the result",
-    "n": "columns of the result",
-    "r": "rows of a tile",
-    "c": "columns of a tile",
-    "S": "tiles that the device works on at a time",
-}
 
 
 @dataclass(frozen=True)
@@ -71,12 +63,11 @@ def waves(m, n, *, tile_m, tile_n, device, resident=1) -> Waves:
     A tile takes as long at the edge of the result as inside it, and a wave as long as one tile, however few slots it
     fills. So the time is that of `waves` full waves, and `useful` is the share of the peak that is left at best.
     """
-    shape = {"m": m, "n": n, "tile_m": tile_m, "tile_n": tile_n, "resident": resident}
-    m, n, r, c, resident = (units.count(value, name) for name, value in shape.items())
-    m, n, r, c, S = (
-        symbol(letter, value, _SYMBOLS[letter])
-        for letter, value in zip("mnrcS", (m, n, r, c, count(device) * resident), strict=True)
-    )
+    m = symbol("m", units.count(m, "m"), "rows of the result")
+    n = symbol("n", units.count(n, "n"), "columns of the result")
+    r = symbol("r", units.count(tile_m, "tile_m"), "rows of a tile")
+    c = symbol("c", units.count(tile_n, "tile_n"), "columns of a tile")
+    S = symbol("S", units.count(resident, "resident") * count(device), "tiles that the device works on at a time")
     tiles = symbol("tiles", ceil(m, r) * ceil(n, c))
     rounds = symbol("waves", ceil(tiles, S))
     return Waves(

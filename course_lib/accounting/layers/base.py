@@ -85,8 +85,7 @@ class Layer:
         for name, value in given.items():
             if name[0] == "_" or callable(getattr(kind, name, len)):
                 options = [*self.sizes, *(each for each in dir(kind) if not callable(getattr(kind, each)))]
-                near = units.nearest(name, [each for each in options if each[0] != "_"])
-                hint = f" Did you mean {near!r}?" if near else ""
+                hint = units.hint(name, [each for each in options if each[0] != "_"])
                 raise ValueError(f"{kind.__name__} knows no {name}=.{hint} Its sizes: {self._sizes()}.")
             setattr(self, name, value)
 

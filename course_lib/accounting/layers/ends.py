@@ -30,10 +30,8 @@ class Embedding(Plain):
         return parts
 
     def touched(self, x):  # a row a sequence; a head with the same matrix reads all of it
-        whole = ("embedding.token",) if self.tied else ()
-        return {
-            name: part if name in whole else smallest(x.B * self.d, part) for name, part in self.parameters().items()
-        }
+        rows = {name: smallest(x.B * self.d, part) for name, part in self.parameters().items()}
+        return rows | ({"embedding.token": self.V * self.d} if self.tied else {})
 
     def extras(self, x):
         added = (self.positions is not None) + (self.segments is not None)

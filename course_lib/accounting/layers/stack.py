@@ -45,15 +45,12 @@ class Stack:
             objects[id(block)] = (block, objects.get(id(block), (None, 0))[1] + 1)
         for block, number in objects.values():
             counts[block] = counts.get(block, 0) + number
-        names = (
-            [("L", "layers")]
-            if len(counts) == 1
-            else [
-                (f"L{str(place).translate(LOW)}", f"{_label(block, place)} layers")
-                for place, block in enumerate(counts, 1)
-            ]
-        )
-        return [(block, symbol(name, counts[block], said)) for block, (name, said) in zip(counts, names, strict=True)]
+        if len(counts) == 1:
+            return [(block, symbol("L", number, "layers")) for block, number in counts.items()]
+        return [
+            (block, symbol(f"L{str(place).translate(LOW)}", number, f"{_label(block, place)} layers"))
+            for place, (block, number) in enumerate(counts.items(), 1)
+        ]
 
     @cached_property
     def count(self) -> Quantity:
@@ -67,18 +64,16 @@ class Stack:
         parts = {}
         names = dict.fromkeys(name for answer in answers for name in answer)
         for name in sorted(names, key="norm".__eq__):  # norms after what they norm for
-            said = [
-                (answer[name], count) for answer, (_, count) in zip(answers, self.kinds, strict=True) if name in answer
-            ]
             alike = {}
-            for part, count in said:
-                alike.setdefault(key(part), (part, []))[1].append(count)
+            for answer, (_, count) in zip(answers, self.kinds, strict=True):
+                if name in answer:
+                    alike.setdefault(key(answer[name]), (answer[name], []))[1].append(count)
             terms = [
                 (self.count if len(counts) == len(answers) else total(counts)) * part for part, counts in alike.values()
             ]
-            many = len(terms) > _MANY
-            meaning = f"{name} of {len(terms)} kinds of layers, added up"
-            parts[name] = symbol("Σ", total(terms).value, meaning) if many else total(terms)
+            parts[name] = total(terms)
+            if len(terms) > _MANY:
+                parts[name] = symbol("Σ", parts[name].value, f"{name} of {len(terms)} kinds of layers, added up")
         return parts
 
     def breakdown(self, unit: str, ask: Callable[[Layer], dict[str, Quantity]], **more) -> Breakdown:

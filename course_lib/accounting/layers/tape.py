@@ -92,28 +92,6 @@ class Ops:
             self.op({part: copy}, extra=copy, change=NOTHING if self.x.cast else copy)
         return self.x.cast or dropout
 
-    def norm(self, of_block_input=False, residual=True) -> list[Op]:
-        """A norm of the stream, whose gradient then joins that of the `residual` path, if there is one.
-
-        of_block_input: its input is what a checkpointed block keeps.
-        """
-        size, x = self.size, self.size(self.x.s, "BTd")
-        checkpoint = {"checkpoint": x} if of_block_input and self.x.recompute == "full" else {}
-        if self.layer.rms:  # written out, in fp32
-            copied = self.x.s == 2
-            saves = size(4, "BTd") + size(4, "BT") if copied or not checkpoint else size(4, "BT")
-            self.rms_gain("norm", size(self.x.s, "BTd"), "d")
-            if residual:
-                self.op(extra=size(8, "BTd"))
-                self.add()
-            self.op({"norm": saves} | checkpoint, extra=size(16, "BTd"))
-        else:
-            statistics = size(2 * self.x.s, "BT")
-            gains = size(self.x.w, "d", "d") if self.layer.bias else size(self.x.w, "d")
-            self.op({"norm": statistics if checkpoint else x + statistics} | checkpoint, extra=x, grads=gains)
-            if residual:
-                self.add()
-
     def rms_gain(self, part, normed, gain) -> None:
         """The product with the gain, which keeps what it multiplies."""
         self.op({part: normed}, extra=normed + normed, grads=self.size(self.x.w, gain))
@@ -125,10 +103,28 @@ class Ops:
         self.op({"attention.norm": x + self.size(4, "BT" + heads)}, extra=self.size(16, "BT" + width))
 
 
-def norm(layer, x, first=False, residual=False) -> list[Op]:
-    """The ops of a Norm. first: of its block. residual: whether it stands in one."""
+def norm(layer, x, first, residual) -> list[Op]:
+    """The ops of a Norm, whose gradient then joins that of the `residual` path, if it stands in a block.
+
+    first: of its block, so that its input is what a checkpointed block keeps.
+    """
     ops = Ops(layer, x)
-    ops.norm(first, residual)
+    size, stream = ops.size, ops.size(x.s, "BTd")
+    checkpoint = {"checkpoint": stream} if first and x.recompute == "full" else {}
+    if layer.rms:  # written out, in fp32
+        copied = x.s == 2
+        saves = size(4, "BTd") + size(4, "BT") if copied or not checkpoint else size(4, "BT")
+        ops.rms_gain("norm", stream, "d")
+        if residual:
+            ops.op(extra=size(8, "BTd"))
+            ops.add()
+        ops.op({"norm": saves} | checkpoint, extra=size(16, "BTd"))
+    else:
+        statistics = size(2 * x.s, "BT")
+        gains = size(x.w, "d", "d") if layer.bias else size(x.w, "d")
+        ops.op({"norm": statistics if checkpoint else stream + statistics} | checkpoint, extra=stream, grads=gains)
+        if residual:
+            ops.add()
     return ops.list
 
 

@@ -35,14 +35,14 @@ def rate(stages, *, overlapped=True, pause=0) -> Rate:
             f"stages={units.shortly(stages)} must map names of stages to seconds, such as "
             "{'load': (0.03, 4), 'compute': 0.01}: 4 workers of 30 ms each, and one of 10 ms."
         )
-    alone = {}
+    alone, side_by_side = {}, {}
     for number, (name, stage) in enumerate(stages.items(), 1):
         seconds, workers = stage if isinstance(stage, (tuple, list)) and len(stage) == 2 else (stage, 1)
         t = symbol(f"t_{number}", units.positive(seconds, f"stages[{name!r}]"), f"s for a piece in {name}")
-        w = units.count(workers, f"workers of stages[{name!r}]")
+        w = side_by_side[name] = units.count(workers, f"workers of stages[{name!r}]")
         alone[name] = t / symbol(f"w_{number}", w, f"workers of {name}") if units.flag(overlapped, "overlapped") else t
     pace = largest(*alone.values()) if overlapped else total(alone.values())
-    slack = {name: (pace.value - t.value) * _workers(stages[name]) if overlapped else 0.0 for name, t in alone.items()}
+    slack = {name: (pace.value - t.value) * side_by_side[name] if overlapped else 0.0 for name, t in alone.items()}
     if units.number(pause, "pause"):
         pace = pace + symbol("pause", float(pause), "s with each piece in which no stage works")
     pace = symbol("seconds", pace, "s for a piece")
@@ -54,10 +54,6 @@ def rate(stages, *, overlapped=True, pause=0) -> Rate:
         assumptions=("Pieces are equal, and there are always enough of them.", "Stages do not slow each other down."),
         omitted=("The first pieces, until all stages have work.",),
     )
-
-
-def _workers(stage) -> int:
-    return stage[1] if isinstance(stage, (tuple, list)) and len(stage) == 2 else 1
 
 
 units.teach(globals())
