@@ -1,13 +1,14 @@
 """What the levels of memory cost besides bandwidth: latency, energy and price, each with its source.
 
-Bandwidth and capacity belong to a `Device`. Studies of latency disagree; all are given, and none is preferred.
+Bandwidth and capacity belong to a device (`devices`). Studies of latency disagree; all are given, and none is
+preferred.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from course_lib.accounting import units
-from course_lib.accounting.hardware import table
+from course_lib.accounting.hardware.devices import table
 
 
 @dataclass(frozen=True)

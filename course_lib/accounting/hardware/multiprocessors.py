@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from course_lib.accounting import units
 from course_lib.accounting.answers.explained import Explained
 from course_lib.accounting.answers.quantity import ceil, symbol
-from course_lib.accounting.hardware import resolve, table
+from course_lib.accounting.hardware.devices import resolve, table
 
 WARP = 32  # threads that execute one instruction together
 REGISTER_FILE = 256 * 1024  # B of one SM, on every device of the catalogue that states its registers
