@@ -135,8 +135,7 @@ def load(name: str, device: str | None = None) -> Result:
         raise Unavailable(f"{name} was not recorded on {device}. {unavailable(good[device])[name]}")
     listed = f"Recorded are: {', '.join(ids)}." if ids else "Nothing is recorded yet."
     asked = f"{name} has no recording" if device is None else f"{name} has no recording on device={device!r}"
-    near = units.nearest(device, ids) if device and ids else None
-    hint = f" Did you mean {near!r}?" if near else ""
+    hint = units.hint(device, ids) if device else ""
     raise Unavailable(f"{asked}.{hint} {listed} `course record` makes one on the machine at hand.")
 
 

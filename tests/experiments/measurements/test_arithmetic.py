@@ -317,6 +317,7 @@ def test_softmax_variants_are_right_and_overflow_as_they_say(name):
     assert found == cases("softmax_variants")[name].facts["of_large"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOFTMAX)
 def test_softmax_variants_count_what_runs(name, bench):
     """Of the unfused variants all bytes; of those in blocks the calls, as their temporaries stay in a cache."""
