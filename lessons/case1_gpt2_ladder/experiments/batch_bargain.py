@@ -12,8 +12,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import race
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.case1_gpt2_ladder import gpt_steps
 from course_lib.words import words
@@ -81,19 +80,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="batch_bargain",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "×",
-        Column("size", say("columns", "size"), "", "str", shown=False),
-        Column("times", say("columns", "times"), "", "int", shown=False),
-        Column("what", say("columns", "what"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "×", size="str", times="int", what="str", hidden=("size", "times", "what")),
     recording_seconds=60,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

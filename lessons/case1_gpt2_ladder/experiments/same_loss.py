@@ -4,7 +4,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.experiments.running.timing import single_thread
 from course_lib.figures.charts import dots
 from course_lib.units.case1_gpt2_ladder import gpt_steps
@@ -26,7 +26,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", rung),
             say("call", steps=STEPS),
             observe=lambda bench, seconds, step=step: [loss(bench, step)],
-            expect=lambda device: None,
         )
         for rung, step in steps.items()
     )
@@ -47,14 +46,4 @@ def plot(result):
     return dots(result, title=say("title"), axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="same_loss",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "nat"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    timed=False,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "nat"), timed=False)

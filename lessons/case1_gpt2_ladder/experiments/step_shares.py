@@ -9,8 +9,7 @@ from functools import cache
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import fact_columns, quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats, single_thread
 from course_lib.experiments.running.torch_events import ancestors, silent
 from course_lib.figures.charts import dots
@@ -35,7 +34,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", kind),
             say("calls", kind),
             observe=lambda bench, seconds, kind=kind: together(bench)[kind],
-            expect=lambda device: None,
             facts={"kind": kind},
         )
         for kind in KINDS
@@ -122,18 +120,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="step_shares",
-    question=say("question"),
-    columns=(
-        *quantity_columns(
-            say("columns", "measured"), "s", Column("kind", say("columns", "kind"), "", "str", shown=False)
-        ),
-        Column("share", say("columns", "share"), "%", "float"),
-    ),
-    cases=cases,
+    say,
+    cases,
+    plot,
+    (*quantity_columns(say, "s", kind="str", hidden=("kind",)), *fact_columns(say, share="float %")),
     table=table,
-    plot=plot,
     recording_seconds=60,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

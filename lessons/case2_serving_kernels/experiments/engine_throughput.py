@@ -10,8 +10,7 @@ from functools import partial
 from course_lib.accounting import hardware, inference
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -107,19 +106,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="engine_throughput",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("batch", say("columns", "batch"), "", "int", shown=False),
-        Column("what", say("columns", "what"), "", "str", shown=False),
-        Column("line", say("columns", "line"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", batch="int", what="str", line="str", hidden=("batch", "what", "line")),
     recording_seconds=60,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", prompt=PROMPT),
+    method={"prompt": PROMPT},
 )

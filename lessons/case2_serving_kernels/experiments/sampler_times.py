@@ -6,8 +6,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -72,7 +71,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", way),
             say("calls", way),
             observe=partial(_observe, way=way, repeats=3 if quick else 10),
-            expect=lambda device: None,
             facts={"way": way},
         )
         for way in (SOON if quick else WAYS)
@@ -85,14 +83,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="sampler_times",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "s", Column("way", say("columns", "way"), "", "str", shown=False)
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", rows=ROWS, vocabulary=VOCABULARY),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", way="str", hidden=("way",)),
+    method={"rows": ROWS, "vocabulary": VOCABULARY},
 )

@@ -4,8 +4,7 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import CASE_COLUMNS
+from course_lib.experiments.running.rows import CASE_COLUMNS, fact_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -77,18 +76,11 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="served_shapes",
-    question=say("question"),
-    columns=(
-        *CASE_COLUMNS,
-        Column("size", say("columns", "size"), "", "int", shown=False),
-        Column("form", say("columns", "form"), "", "str", shown=False),
-    ),
-    cases=cases,
+    say,
+    cases,
+    plot,
+    (*CASE_COLUMNS, *fact_columns(say, size="int", form="str", hidden=("size", "form"))),
     table=_table,
-    plot=plot,
     full_seconds=0.5,
     recording_seconds=60,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -12,8 +12,7 @@ from course_lib.experiments.running.calls import binary_size
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import Heat
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -36,7 +35,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
                     say("case", "one" if chains == 1 else "many", size=binary_size(working_set), chains=chains),
                     say("calls", chains=chains),
                     observe=partial(_hop, heat=heat, chains=chains),
-                    expect=lambda device: None,
                     facts={"where": binary_size(working_set), "chains": chains},
                 )
             )
@@ -89,17 +87,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="independent_chains",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("where", say("columns", "where"), "", "str", shown=False),
-        Column("chains", say("columns", "chains"), "", "int", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
+    say, cases, plot, quantity_columns(say, "s", where="str", chains="int", hidden=("where", "chains"))
 )

@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import Heat
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -56,17 +55,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="odd_columns",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "×",
-        Column("rows", say("columns", "rows"), "", "int", shown=False),
-        Column("columns", say("columns", "columns"), "", "int", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
+    say, cases, plot, quantity_columns(say, "×", rows="int", columns="int", hidden=("rows", "columns"))
 )

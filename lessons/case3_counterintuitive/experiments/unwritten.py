@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import Heat
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -34,7 +33,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
                     say("cases", form),
                     say("calls", form),
                     observe=partial(heat.seconds, name=form),
-                    expect=lambda device: None,
                     facts={"group": group},
                 )
             )
@@ -91,14 +89,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="unwritten",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "s", Column("group", say("columns", "group"), "", "str", shown=False)
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", numbers=NUMBERS, tokens=TOKENS, width=WIDTH, words=WORDS, masked=MASKED),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", group="str", hidden=("group",)),
+    method={"numbers": NUMBERS, "tokens": TOKENS, "width": WIDTH, "words": WORDS, "masked": MASKED},
 )

@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import allocation, timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.case4_production_traps import keeping
 from course_lib.words import words
@@ -46,15 +45,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="losses_kept",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "B", Column("habit", say("columns", "habit"), "", "str", shown=False)
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "B", habit="str", hidden=("habit",)),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", layers=keeping.LAYERS, width=keeping.WIDTH, rows=keeping.ROWS, steps=keeping.STEPS),
+    method={"layers": keeping.LAYERS, "width": keeping.WIDTH, "rows": keeping.ROWS, "steps": keeping.STEPS},
 )

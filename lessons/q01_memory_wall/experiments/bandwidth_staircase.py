@@ -9,7 +9,6 @@ from course_lib.experiments.measurements.cuda_graphs import replayed
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rates
 from course_lib.figures.charts import curves
 from course_lib.words import words
@@ -125,17 +124,12 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="bandwidth_staircase",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "B/s", Column("working_set", say("columns", "working_set"), "B", "int")
-    ),
-    cases=cases,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "B/s", working_set="int B"),
     table=table,
     predict=predict,
-    plot=plot,
     quick_seconds=0.04,
     full_seconds=0.25,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -7,7 +7,7 @@ from course_lib.experiments.running import timing
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.calls import Build, addition, gather
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -122,14 +122,11 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="memory_habits",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "s"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s"),
     quick_seconds=0.1,
     full_seconds=0.6,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", block=BLOCK, passes=PASSES, crowd=CROWD),
+    method={"block": BLOCK, "passes": PASSES, "crowd": CROWD},
 )

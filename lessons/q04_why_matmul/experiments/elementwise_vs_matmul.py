@@ -6,8 +6,7 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import RATIO_COLUMNS, measured_ratio, predicted_ratio
+from course_lib.experiments.running.rows import RATIO_COLUMNS, fact_columns, measured_ratio, predicted_ratio
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
@@ -114,24 +113,25 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="elementwise_vs_matmul",
-    question=say("question"),
-    columns=(
-        Column("case", say("columns", "case"), "", "str"),
-        Column("bytes", say("columns", "bytes"), "B", "int"),
-        Column("flops_ratio", say("columns", "flops_ratio"), "×", "float"),
-        Column("intensity", say("columns", "intensity"), "FLOP/B", "float", shown=False),
-        Column("ridges", say("columns", "ridges"), "×", "float"),
-        Column("sum_measured", say("columns", "sum_measured"), "s", "float"),
-        Column("product_measured", say("columns", "product_measured"), "s", "float"),
+    say,
+    cases,
+    plot,
+    (
+        *fact_columns(
+            say,
+            case="str",
+            bytes="int B",
+            flops_ratio="float ×",
+            intensity="float FLOP/B",
+            ridges="float ×",
+            sum_measured="float s",
+            product_measured="float s",
+            hidden=("intensity",),
+        ),
         *RATIO_COLUMNS,
     ),
-    cases=cases,
     table=table,
     predict=predict,
-    plot=plot,
     quick_seconds=0.1,
     full_seconds=0.5,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -9,7 +9,6 @@ the interpreter is not in a machine's profile.
 from course_lib.accounting import hardware, precision, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype, repeated
-from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rates
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
@@ -202,20 +201,12 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="gemm_ladder",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "FLOP/s",
-        Column("flops", say("columns", "flops"), "FLOP", "int", shown=False),
-        Column("calls", say("columns", "calls"), "", "int"),
-    ),
-    cases=cases,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "FLOP/s", flops="int FLOP", calls="int", hidden=("flops",)),
     table=table,
     predict=predict,
-    plot=plot,
     quick_seconds=0.1,
     full_seconds=0.5,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

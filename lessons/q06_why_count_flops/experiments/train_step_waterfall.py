@@ -16,8 +16,7 @@ from course_lib.accounting import flops, hardware, models, precision, roofline
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import fact_columns, quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats
 from course_lib.experiments.running.torch_events import ancestors, silent
 from course_lib.figures import style
@@ -97,7 +96,6 @@ def _case(batch: str, class_: str, step: Step, profiled: "Profiled", ops: tuple[
         say("calls", "step", batch=step.batch, seq=step.seq, layers=step.model.layers, d_model=step.model.d_model),
         ops,
         observe=lambda bench, seconds: profiled.seconds(bench, seconds)[class_],
-        expect=None if ops else lambda device: None,
         facts={"batch": batch, "class": class_, "flops": sum(op.flops for op in ops)},
     )
 
@@ -286,23 +284,14 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="train_step_waterfall",
-    question=say("question"),
-    columns=(
-        *quantity_columns(
-            say("columns", "measured"),
-            "s",
-            Column("batch", say("columns", "batch"), "", "str", shown=False),
-            Column("class", say("columns", "class"), "", "str", shown=False),
-            Column("flops", say("columns", "flops"), "FLOP", "int"),
-        ),
-        Column("share", say("columns", "share"), "%", "float"),
+    say,
+    cases,
+    plot,
+    (
+        *quantity_columns(say, "s", batch="str", **{"class": "str"}, flops="int FLOP", hidden=("batch", "class")),
+        *fact_columns(say, share="float %"),
     ),
-    cases=cases,
     table=table,
-    plot=plot,
     quick_seconds=0.04,
     full_seconds=2.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

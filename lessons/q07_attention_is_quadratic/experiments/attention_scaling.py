@@ -12,8 +12,7 @@ from collections.abc import Callable
 
 from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -256,21 +255,12 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="attention_scaling",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("series", say("columns", "series"), "", "str", shown=False),
-        Column("length", say("columns", "length"), "", "int", shown=False),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-        Column("bytes", say("columns", "bytes"), "B", "int"),
+    say,
+    cases,
+    plot,
+    quantity_columns(
+        say, "s", series="str", length="int", flops="int FLOP", bytes="int B", hidden=("series", "length")
     ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
     quick_seconds=0.05,
     full_seconds=0.2,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -138,20 +137,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="im2col",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-        Column("bytes", say("columns", "bytes"), "B", "int"),
-        Column("unfolded", say("columns", "unfolded"), "B", "int"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", flops="int FLOP", bytes="int B", unfolded="int B"),
     quick_seconds=0.03,
     full_seconds=0.3,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -13,8 +13,7 @@ from course_lib.accounting import hardware
 from course_lib.accounting.queues import pipeline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q12_eighty_percent_busy import loops
 from course_lib.words import words
@@ -162,19 +161,11 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="three_programs",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("program", say("columns", "program"), "", "str", shown=False),
-        Column("reading", say("columns", "reading"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", program="str", reading="str", hidden=("program", "reading")),
     quick_seconds=0.3,
     full_seconds=2.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", calls=CALLS, numbers=NUMBERS, faster=FASTER),
+    method={"calls": CALLS, "numbers": NUMBERS, "faster": FASTER},
 )

@@ -12,8 +12,7 @@ from course_lib.experiments.profile import gauges, machine
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import UNSTATED_OVERHEAD, Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures import style
 from course_lib.figures.charts import in_words
 from course_lib.figures.figure import draw
@@ -187,19 +186,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="utilisation_gauges",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("load", say("columns", "load"), "", "str", shown=False),
-        Column("reading", say("columns", "reading"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", load="str", reading="str", hidden=("load", "reading")),
     quick_seconds=0.3,
     full_seconds=2.5,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

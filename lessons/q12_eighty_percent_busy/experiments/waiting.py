@@ -10,8 +10,7 @@ from course_lib.accounting import hardware
 from course_lib.accounting.queues import pipeline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q12_eighty_percent_busy import loops
 from course_lib.words import words
@@ -99,19 +98,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="waiting",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("loop", say("columns", "loop"), "", "str", shown=False),
-        Column("reading", say("columns", "reading"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", loop="str", reading="str", hidden=("loop", "reading")),
     quick_seconds=0.24,
     full_seconds=2.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

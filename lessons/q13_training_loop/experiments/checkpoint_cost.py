@@ -9,8 +9,7 @@ from pathlib import Path
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -80,17 +79,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="checkpoint_cost",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("way", say("columns", "way"), "", "str", shown=False),
-        Column("size", say("columns", "size"), "MiB", "int", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", tensors=TENSORS),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", way="str", size="int MiB", hidden=("way", "size")),
+    method={"tensors": TENSORS},
 )

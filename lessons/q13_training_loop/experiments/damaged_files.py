@@ -6,8 +6,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q13_training_loop import loop
 from course_lib.words import words
@@ -68,18 +67,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="damaged_files",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("fault", say("columns", "fault"), "", "str", shown=False),
-        Column("reader", say("columns", "reader"), "", "str", shown=False),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", fault="str", reader="str", hidden=("fault", "reader")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", files=FILES),
+    method={"files": FILES},
 )

@@ -4,8 +4,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q13_training_loop import loop, survivor
 from course_lib.words import words
@@ -58,18 +57,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="kill_and_resume",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("variant", say("columns", "variant"), "", "str", shown=False),
-        Column("reading", say("columns", "reading"), "", "str", shown=False),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", variant="str", reading="str", hidden=("variant", "reading")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", steps=loop.STEPS, every=loop.EVERY, kills=survivor.KILLS, at=survivor.AT),
+    method={"steps": loop.STEPS, "every": loop.EVERY, "kills": survivor.KILLS, "at": survivor.AT},
 )

@@ -12,8 +12,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q13_training_loop import benchmarking
 from course_lib.words import words
@@ -118,17 +117,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="noise_band",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("rule", say("columns", "rule"), "", "str", shown=False),
-        Column("change", say("columns", "change"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", old=PRODUCTS, new=MORE, asked=ASKED, pairs=PAIRS, least=100 * benchmarking.LEAST),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", rule="str", change="str", hidden=("rule", "change")),
+    method={"old": PRODUCTS, "new": MORE, "asked": ASKED, "pairs": PAIRS, "least": 100 * benchmarking.LEAST},
 )

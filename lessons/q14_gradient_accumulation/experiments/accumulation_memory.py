@@ -6,8 +6,7 @@ from course_lib.accounting import hardware, memory
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running import allocation, timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -69,14 +68,4 @@ def plot(result):
     return dots(result, title=say("title"), axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="accumulation_memory",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "B", Column("parts", say("columns", "parts"), "", "int")),
-    timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", vocab=VOCAB),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "B", parts="int"), timed=False, method={"vocab": VOCAB})

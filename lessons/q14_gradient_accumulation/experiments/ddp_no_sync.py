@@ -4,8 +4,7 @@ from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q14_gradient_accumulation import plans, ranks
 from course_lib.words import words
@@ -40,15 +39,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="ddp_no_sync",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "B", Column("parts", say("columns", "parts"), "", "int", shown=False)
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "B", parts="int", hidden=("parts",)),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", parts=ranks.PARTS, params=ranks.PARAMS),
+    method={"parts": ranks.PARTS, "params": ranks.PARAMS},
 )

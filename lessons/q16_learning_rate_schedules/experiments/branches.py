@@ -5,7 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q16_learning_rate_schedules.networks import Characters, characters_loss
 from course_lib.units.q16_learning_rate_schedules.schedules import DECAY, rates
@@ -33,7 +33,6 @@ def _case(name: str, seeds) -> Case:
         name,
         say("calls", "branch" if name.endswith("branch") else "cosine"),
         observe=partial(observe, name=name, seeds=seeds),
-        expect=lambda device: None,
     )
 
 
@@ -61,14 +60,4 @@ def plot(result):
     return dots(result, title=say("title", branches=STEPS[0], cosines=STEPS[1]), axis=say("axis"), log=False)
 
 
-EXPERIMENT = Experiment(
-    name="branches",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "nat"),
-    timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", peak=PEAK),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "nat"), timed=False, method={"peak": PEAK})

@@ -2,8 +2,7 @@
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.q16_learning_rate_schedules import networks
 from course_lib.words import words
@@ -26,7 +25,6 @@ def _case(batch: int, seeds: int) -> Case:
         say("case", batch=batch),
         say("calls", count=len(networks.SGD_RATES)),
         observe=observe,
-        expect=lambda device: None,
         facts={"batch": batch},
     )
 
@@ -37,21 +35,15 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="rate_and_batch",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "", Column("batch", say("columns", "batch"), "", "int", shown=False)
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "", batch="int", hidden=("batch",)),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all(
-        "method",
-        low=networks.SGD_RATES[0],
-        high=networks.SGD_RATES[-1],
-        target=networks.TARGET,
-        looks=networks.LOOKS,
-    ),
+    method={
+        "low": networks.SGD_RATES[0],
+        "high": networks.SGD_RATES[-1],
+        "target": networks.TARGET,
+        "looks": networks.LOOKS,
+    },
 )

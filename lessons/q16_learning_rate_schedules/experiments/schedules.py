@@ -2,8 +2,7 @@
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.q16_learning_rate_schedules import networks
 from course_lib.units.q16_learning_rate_schedules.schedules import KINDS, rates
@@ -30,7 +29,6 @@ def _case(kind: str, peak: float, seeds: int) -> Case:
         f"{kind}, {peak:g}",
         say("calls", steps=networks.ROUNDS, batch=networks.BATCH),
         observe=observe,
-        expect=lambda device: None,
         facts={"kind": kind, "peak": peak, "flops": networks.FLOPS},
     )
 
@@ -41,19 +39,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="schedules",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "nat",
-        Column("kind", say("columns", "kind"), "", "str", shown=False),
-        Column("peak", say("columns", "peak"), "", "float", shown=False),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "nat", kind="str", peak="float", flops="int FLOP", hidden=("kind", "peak")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", params=networks.PARAMETERS, test=networks.TEST),
+    method={"params": networks.PARAMETERS, "test": networks.TEST},
 )

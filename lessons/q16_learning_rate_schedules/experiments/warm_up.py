@@ -4,7 +4,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q16_learning_rate_schedules import networks
 from course_lib.words import words
@@ -30,7 +30,6 @@ def _case(start: str, peak: float, seeds: int) -> Case:
         f"{peak:g}, {start}",
         say("starts", start, rise=networks.RISE),
         observe=partial(observe, start=start, peak=peak, seeds=seeds),
-        expect=lambda device: None,
     )
 
 
@@ -40,13 +39,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="warm_up",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "nat"),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "nat"),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", steps=networks.GPT_STEPS, batch=networks.GPT_BATCH),
+    method={"steps": networks.GPT_STEPS, "batch": networks.GPT_BATCH},
 )

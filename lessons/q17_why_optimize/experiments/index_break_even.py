@@ -5,8 +5,7 @@ from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -46,7 +45,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", step),
             say("calls", step),
             observe=partial(_observe, step=step, repeats=3 if quick else 15),
-            expect=lambda device: None,
             facts={"step": step},
         )
         for step in TIMES
@@ -74,14 +72,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="index_break_even",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "s", Column("step", say("columns", "step"), "", "str", shown=False)
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", numbers=NUMBERS),
+    say, cases, plot, quantity_columns(say, "s", step="str", hidden=("step",)), method={"numbers": NUMBERS}
 )

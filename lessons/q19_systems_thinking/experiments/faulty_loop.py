@@ -7,8 +7,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q19_systems_thinking import programs
 from course_lib.units.q19_systems_thinking.programs import BATCH, CLASSES, CURES, INPUTS, PHASES, PROGRAMS, WIDTH
@@ -102,20 +101,12 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="faulty_loop",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("program", say("columns", "program"), "", "str", shown=False),
-        Column("reading", say("columns", "reading"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", program="str", reading="str", hidden=("program", "reading")),
     quick_seconds=0.15,
     full_seconds=1.0,
     recording_seconds=60.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", batch=BATCH, width=WIDTH),
+    method={"batch": BATCH, "width": WIDTH},
 )

@@ -5,8 +5,7 @@ from functools import partial
 
 from course_lib.accounting import hardware, parallelism
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q20_design_a_framework import ranks
 from course_lib.words import words
@@ -57,14 +56,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="pipeline_idle",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "%", Column("microbatches", say("columns", "microbatches"), "", "int", shown=False)
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", stages=STAGES, ms=1000 * WORK),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", microbatches="int", hidden=("microbatches",)),
+    method={"stages": STAGES, "ms": 1000 * WORK},
 )

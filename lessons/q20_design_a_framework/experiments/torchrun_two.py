@@ -10,7 +10,7 @@ from pathlib import Path
 from course_lib.accounting import hardware
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -73,14 +73,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="torchrun_two",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), ""),
-    timed=False,
-    recording_seconds=60,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", params=PARAMS),
+    say, cases, plot, quantity_columns(say, ""), timed=False, recording_seconds=60, method={"params": PARAMS}
 )

@@ -7,8 +7,7 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -81,17 +80,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="format_by_rows",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "×",
-        Column("dtype", say("columns", "dtype"), "", "str", shown=False),
-        Column("rows", say("columns", "rows"), "", "int", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", side=SIDE, copies=COPIES),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "×", dtype="str", rows="int", hidden=("dtype", "rows")),
+    method={"side": SIDE, "copies": COPIES},
 )

@@ -7,8 +7,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -96,12 +95,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="low_bit_decode",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "×", Column("bits", say("columns", "bits"), "", "float")),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", copies=COPIES, side=SIDE, group=GROUP),
+    say, cases, plot, quantity_columns(say, "×", bits="float"), method={"copies": COPIES, "side": SIDE, "group": GROUP}
 )

@@ -5,7 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q22_on_the_edge.experiments.low_bit_decode import COPIES, SIDE, seconds_of, tried
 from course_lib.words import words
@@ -24,7 +24,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             name,
             say("calls", "both", near=NEAR, side=SIDE),
             observe=partial(_observe, name=name, repeats=REPEATS[quick]),
-            expect=lambda device: None,
         )
         for name in FORMATS
     )
@@ -53,12 +52,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="near_or_far",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "×"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", near=NEAR, side=SIDE, copies=COPIES),
+    say, cases, plot, quantity_columns(say, "×"), method={"near": NEAR, "side": SIDE, "copies": COPIES}
 )

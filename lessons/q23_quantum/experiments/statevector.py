@@ -5,8 +5,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.q23_quantum import costs
 from course_lib.words import words
@@ -90,19 +89,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="statevector",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("way", say("columns", "way"), "", "str", shown=False),
-        Column("qubits", say("columns", "qubits"), "", "int", shown=False),
-        Column("state", say("columns", "state"), "B", "int"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", way="str", qubits="int", state="int B", hidden=("way", "qubits")),
     recording_seconds=60.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", block=BLOCK, **PASSES),
+    method={"block": BLOCK, **PASSES},
 )

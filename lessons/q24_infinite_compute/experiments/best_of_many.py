@@ -4,8 +4,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.q24_infinite_compute import choosing
 from course_lib.words import words
@@ -45,18 +44,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="best_of_many",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "",
-        Column("judge", say("columns", "judge"), "", "str", shown=False),
-        Column("tries", say("columns", "tries"), "", "int", shown=False),
-    ),
-    timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
+    say, cases, plot, quantity_columns(say, "", judge="str", tries="int", hidden=("judge", "tries")), timed=False
 )

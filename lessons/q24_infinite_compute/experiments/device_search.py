@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q24_infinite_compute import learners
 from course_lib.words import words
@@ -25,7 +24,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("case", depth=depth, width=width, reading=say("readings", reading)),
             say("calls", reading),
             observe=partial(runs.reading, depth=depth, width=width, place=place),
-            expect=lambda device: None,
             facts={"depth": depth, "width": width, "reading": reading},
         )
         for depth in DEPTHS
@@ -56,20 +54,11 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="device_search",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("depth", say("columns", "depth"), "", "int", shown=False),
-        Column("width", say("columns", "width"), "", "int", shown=False),
-        Column("reading", say("columns", "reading"), "", "str", shown=False),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", depth="int", width="int", reading="str", hidden=("depth", "width", "reading")),
     timed=False,
     recording_seconds=60,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", train=learners.TRAIN, judged=learners.JUDGED, seeds=SEEDS),
+    method={"train": learners.TRAIN, "judged": learners.JUDGED, "seeds": SEEDS},
 )

@@ -4,8 +4,7 @@ from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.q24_infinite_compute import text
 from course_lib.words import words
@@ -68,18 +67,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="loss_floor",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "nat",
-        Column("model", say("columns", "model"), "", "str", shown=False),
-        Column("letters", say("columns", "letters"), "", "int", shown=False),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "nat", model="str", letters="int", hidden=("model", "letters")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", symbols=text.SYMBOLS, test=TEST, before=text.BEFORE),
+    method={"symbols": text.SYMBOLS, "test": TEST, "before": text.BEFORE},
 )
