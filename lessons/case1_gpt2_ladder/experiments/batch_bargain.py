@@ -5,7 +5,7 @@ Predicted is what the FLOPs say: twice the samples take twice as long, recomputi
 cancels.
 """
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from course_lib.accounting import hardware
@@ -74,15 +74,10 @@ def bargains(bench, step: gpt_steps.Step, larger: tuple[int, ...], rounds: int) 
     return found
 
 
-def plot(result):
-    """Samples a second over before, for each bargain."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis")),
     quantity_columns(say, "×", size="str", times="int", what="str", hidden=("size", "times", "what")),
     recording_seconds=60,
 )

@@ -1,5 +1,7 @@
 """Do the rungs train the same network? The loss after some steps on the same tokens from the same weights, rung by rung."""
 
+from functools import partial
+
 from course_lib.accounting import hardware
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.bench import Bench
@@ -41,9 +43,6 @@ def loss(bench, step: gpt_steps.Step) -> float:
         return call().loss.item()
 
 
-def plot(result):
-    """The loss on each rung."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
-EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "nat"), timed=False)
+EXPERIMENT = Experiment(
+    say, cases, partial(dots, title=say("title"), axis=say("axis")), quantity_columns(say, "nat"), timed=False
+)

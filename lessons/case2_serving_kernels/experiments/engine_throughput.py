@@ -100,15 +100,10 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     )
 
 
-def plot(result):
-    """Time of a step by batch, of the engine and of its products alone."""
-    return curves(result, x="batch", title=say("title"), axis=say("axis"), by="line")
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(curves, x="batch", title=say("title"), axis=say("axis"), by="line"),
     quantity_columns(say, "s", batch="int", what="str", line="str", hidden=("batch", "what", "line")),
     recording_seconds=60,
     method={"prompt": PROMPT},

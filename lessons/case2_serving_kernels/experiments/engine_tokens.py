@@ -92,15 +92,10 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     return tuple(map(partial(_case, count=12 if quick else 64), SETTINGS))
 
 
-def plot(result):
-    """Positions computed in each setting."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
     quantity_columns(
         say,
         "",

@@ -71,15 +71,10 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     )
 
 
-def plot(result):
-    """Chi-square of each way."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis")),
     quantity_columns(say, "", way="str", hidden=("way",)),
     timed=False,
     method={"draws": DRAWS, "limit": sampling.LIMIT},

@@ -77,15 +77,10 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     )
 
 
-def plot(result):
-    """Time of each way."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis")),
     quantity_columns(say, "s", way="str", hidden=("way",)),
     method={"rows": ROWS, "vocabulary": VOCABULARY},
 )

@@ -1,5 +1,7 @@
 """SiLU(x)·y at the sizes that are served: as it is written, into memory that is there, and compiled."""
 
+from functools import partial
+
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.compiling import compiling
@@ -70,15 +72,10 @@ def _table(cases, timings, device):
     return [row | dict(case.facts) for row, case in zip(rows_by_case(cases, timings, device), cases, strict=True)]
 
 
-def plot(result):
-    """Time by size, for each form."""
-    return curves(result, x="size", title=say("title"), axis=say("axis"), by="form")
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(curves, x="size", title=say("title"), axis=say("axis"), by="form"),
     (*CASE_COLUMNS, *fact_columns(say, size="int", form="str", hidden=("size", "form"))),
     table=_table,
     full_seconds=0.5,

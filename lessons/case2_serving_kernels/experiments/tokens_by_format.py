@@ -42,15 +42,10 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     return tuple(_case(form, 4 if quick else 64) for form in FORMATS)
 
 
-def plot(result):
-    """The share of requests that differ, by format."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
     quantity_columns(say, "", requests="int", tokens="int"),
     timed=False,
     recording_seconds=60,

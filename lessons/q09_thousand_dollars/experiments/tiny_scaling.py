@@ -7,6 +7,7 @@ and not more steps. (The IsoFLOP profiles of Hoffmann et al. 2022, section 3.2, 
 """
 
 import math
+from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.nets import shakespeare
@@ -151,15 +152,10 @@ def profiles(result) -> dict[int, list[tuple[int, float]]]:
     }
 
 
-def plot(result):
-    """Loss of each model over its parameters, a line for each budget."""
-    return curves(result, x="params", title=say("title"), axis=say("axis"), by="budget", log=(True, False))
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(curves, x="params", title=say("title"), axis=say("axis"), by="budget", log=(True, False)),
     quantity_columns(
         say, "nat", params="int", tokens="int", flops="int FLOP", budget="str", hidden=("flops", "budget")
     ),

@@ -73,15 +73,10 @@ def _seconds(call) -> float:
     return time.perf_counter() - before
 
 
-def plot(result):
-    """Time of each way."""
-    return dots(result, title=say("title"), axis=say("axis"), log=True)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis")),
     quantity_columns(say, "s", way="str", size="int MiB", hidden=("way", "size")),
     method={"tensors": TENSORS},
 )

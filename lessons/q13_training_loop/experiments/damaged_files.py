@@ -61,15 +61,10 @@ def _flipped(content: bytes, place: int, bit: int) -> bytes:
     return content[:place] + bytes([content[place] ^ 1 << bit]) + content[place + 1 :]
 
 
-def plot(result):
-    """Share of the damaged files that each reader refuses."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
     quantity_columns(say, "%", fault="str", reader="str", hidden=("fault", "reader")),
     timed=False,
     method={"files": FILES},

@@ -51,15 +51,10 @@ class _Runs:
         return [self._found[variant][name]]
 
 
-def plot(result):
-    """All readings of all variants."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
     quantity_columns(say, "%", variant="str", reading="str", hidden=("variant", "reading")),
     timed=False,
     method={"steps": loop.STEPS, "every": loop.EVERY, "kills": survivor.KILLS, "at": survivor.AT},

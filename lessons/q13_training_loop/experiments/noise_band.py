@@ -111,15 +111,10 @@ def _in_pairs(old, new, pairs: int) -> tuple[list[float], list[float]]:
     return ratios, today
 
 
-def plot(result):
-    """Alarms of each rule."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
     quantity_columns(say, "%", rule="str", change="str", hidden=("rule", "change")),
     method={"old": PRODUCTS, "new": MORE, "asked": ASKED, "pairs": PAIRS, "least": 100 * benchmarking.LEAST},
 )

@@ -110,15 +110,10 @@ def _put_back(torch, weights, optimizer, kept) -> None:
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
 
 
-def plot(result):
-    """Accuracy of every run."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
     quantity_columns(say, "%", fault="str", guard="str", hidden=("fault", "guard")),
     timed=False,
     method={"steps": STEPS, "at": AT, "limit": LIMIT, "recent": RECENT, "look": LOOK, "rate": SGD_RATE, "soon": SOON},

@@ -63,9 +63,11 @@ def _observe(bench, seconds: float, model, batch: int, seq: int, parts: int) -> 
         return [lasting + allocation.rise(bench, step)]
 
 
-def plot(result):
-    """Predicted and measured peak of each case."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
-EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "B", parts="int"), timed=False, method={"vocab": VOCAB})
+EXPERIMENT = Experiment(
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    quantity_columns(say, "B", parts="int"),
+    timed=False,
+    method={"vocab": VOCAB},
+)

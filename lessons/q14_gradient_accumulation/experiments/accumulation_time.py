@@ -59,9 +59,10 @@ def _observe(bench, seconds: float, rows: int, parts: int, updates: bool, repeat
         return [min(step() for _ in range(repeats)) / rows]
 
 
-def plot(result):
-    """Time of a row in each case."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
-EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "s", rows="int", parts="int"), method={"width": WIDTH})
+EXPERIMENT = Experiment(
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    quantity_columns(say, "s", rows="int", parts="int"),
+    method={"width": WIDTH},
+)

@@ -63,15 +63,10 @@ def steps(torch, batch: int, rate: float, seed: int, limit: int) -> int:
     return limit
 
 
-def plot(result):
-    """Steps over the batch."""
-    return curves(result, x="batch", title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(curves, x="batch", title=say("title"), axis=say("axis")),
     quantity_columns(say, "", batch="int"),
     timed=False,
     recording_seconds=60.0,

@@ -33,15 +33,10 @@ def _expected(device: hardware.Device, mode: str) -> float:
     return float(plans.sent(ranks.PARAMS, parts=ranks.PARTS, cards=ranks.WORLD, no_sync=no_sync))
 
 
-def plot(result):
-    """Bytes of each way."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
     quantity_columns(say, "B", parts="int", hidden=("parts",)),
     timed=False,
     method={"parts": ranks.PARTS, "params": ranks.PARAMS},

@@ -55,9 +55,11 @@ def losses(torch, seed: int) -> dict[str, float]:
     return _FOUND[seed]
 
 
-def plot(result):
-    """Loss of each case."""
-    return dots(result, title=say("title", branches=STEPS[0], cosines=STEPS[1]), axis=say("axis"), log=False)
-
-
-EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "nat"), timed=False, method={"peak": PEAK})
+EXPERIMENT = Experiment(
+    say,
+    cases,
+    partial(dots, title=say("title", branches=STEPS[0], cosines=STEPS[1]), axis=say("axis"), log=False),
+    quantity_columns(say, "nat"),
+    timed=False,
+    method={"peak": PEAK},
+)

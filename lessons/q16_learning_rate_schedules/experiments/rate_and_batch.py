@@ -1,5 +1,7 @@
 """The learning rate with which SGD learns digits in the fewest steps, over the batch."""
 
+from functools import partial
+
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.rows import quantity_columns
@@ -29,15 +31,10 @@ def _case(batch: int, seeds: int) -> Case:
     )
 
 
-def plot(result):
-    """Best rate over the batch."""
-    return curves(result, x="batch", title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(curves, x="batch", title=say("title"), axis=say("axis")),
     quantity_columns(say, "", batch="int", hidden=("batch",)),
     timed=False,
     method={

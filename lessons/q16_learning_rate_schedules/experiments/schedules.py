@@ -1,5 +1,7 @@
 """Five schedules at several peaks of the learning rate, each run with the same FLOPs on the same text."""
 
+from functools import partial
+
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.rows import quantity_columns
@@ -33,15 +35,10 @@ def _case(kind: str, peak: float, seeds: int) -> Case:
     )
 
 
-def plot(result):
-    """Loss over the peak, a line for each of three schedules; linear and step lie close to the cosine."""
-    return curves(result, x="peak", title=say("title"), axis=say("axis"), by="kind", log=(True, False), only=QUICK)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(curves, x="peak", title=say("title"), axis=say("axis"), by="kind", log=(True, False), only=QUICK),
     quantity_columns(say, "nat", kind="str", peak="float", flops="int FLOP", hidden=("kind", "peak")),
     timed=False,
     method={"params": networks.PARAMETERS, "test": networks.TEST},

@@ -33,15 +33,10 @@ def _case(start: str, peak: float, seeds: int) -> Case:
     )
 
 
-def plot(result):
-    """Loss of each case."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
     quantity_columns(say, "nat"),
     timed=False,
     method={"steps": networks.GPT_STEPS, "batch": networks.GPT_BATCH},

@@ -78,9 +78,11 @@ def generated(bench, name: str) -> str:
     return "\n".join(codes)
 
 
-def plot(result):
-    """Kernels of each expression."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
-EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, ""), timed=False, recording_seconds=60)
+EXPERIMENT = Experiment(
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
+    quantity_columns(say, ""),
+    timed=False,
+    recording_seconds=60,
+)

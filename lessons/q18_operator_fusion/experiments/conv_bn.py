@@ -46,15 +46,10 @@ def _observe(bench, seconds: float, groups: int) -> list[float]:
         return found
 
 
-def plot(result):
-    """The ratio of each case."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis")),
     quantity_columns(say, "×", groups="int"),
     method={"channels": CHANNELS, "side": SIDE, "batch": BATCH},
 )

@@ -2,6 +2,8 @@
 SiLU(x)·y as three calls, as two and as one.
 """
 
+from functools import partial
+
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.compiling import compiling
@@ -145,9 +147,12 @@ def _gate(bench, x, y, out, between):
     return lambda: fused(x, y, out)
 
 
-def plot(result):
-    """Predicted and measured time of each case."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
-EXPERIMENT = Experiment(say, cases, plot, CASE_COLUMNS, table=rows_by_case, full_seconds=0.8, recording_seconds=60)
+EXPERIMENT = Experiment(
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    CASE_COLUMNS,
+    table=rows_by_case,
+    full_seconds=0.8,
+    recording_seconds=60,
+)

@@ -54,9 +54,10 @@ def _observe(bench, seconds: float, window: int) -> list[float]:
         return found
 
 
-def plot(result):
-    """The ratio over the window."""
-    return curves(result, x="window", title=say("title"), axis=say("axis"))
-
-
-EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "×", window="int"), method={"elements": ELEMENTS})
+EXPERIMENT = Experiment(
+    say,
+    cases,
+    partial(curves, x="window", title=say("title"), axis=say("axis")),
+    quantity_columns(say, "×", window="int"),
+    method={"elements": ELEMENTS},
+)

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from course_lib.accounting import hardware
@@ -67,11 +67,12 @@ def _run() -> tuple[int, str, str]:
     return process.returncode, said, complained
 
 
-def plot(result):
-    """What was handed over."""
-    return dots(result, title=say("title", ranks=RANKS), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
-    say, cases, plot, quantity_columns(say, ""), timed=False, recording_seconds=60, method={"params": PARAMS}
+    say,
+    cases,
+    partial(dots, title=say("title", ranks=RANKS), axis=say("axis"), log=False),
+    quantity_columns(say, ""),
+    timed=False,
+    recording_seconds=60,
+    method={"params": PARAMS},
 )

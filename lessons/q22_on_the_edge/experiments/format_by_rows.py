@@ -74,15 +74,10 @@ def _seconds(call) -> float:
     return time.thread_time() - before
 
 
-def plot(result):
-    """Time over that in fp32, by rows."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis")),
     quantity_columns(say, "×", dtype="str", rows="int", hidden=("dtype", "rows")),
     method={"side": SIDE, "copies": COPIES},
 )

@@ -91,15 +91,10 @@ def resident(mapped) -> int:
     return mmap.PAGESIZE * sum(state & 1 for state in states)
 
 
-def plot(result):
-    """Bytes in memory, by what was touched."""
-    return dots(result, title=say("title", size=SIZE / 1e6), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title", size=SIZE / 1e6), axis=say("axis"), log=False),
     quantity_columns(say, "B", touch="str", asked="int B", hidden=("touch",)),
     timed=False,
     method={"size": SIZE / 1e6, "layers": LAYERS},

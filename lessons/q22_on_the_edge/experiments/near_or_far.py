@@ -46,11 +46,10 @@ def _observe(bench, seconds: float, name: str, repeats: int) -> list[float]:
         return [seconds_of(far) / seconds_of(often) / each for _ in range(repeats)]
 
 
-def plot(result):
-    """How many times as fast each format is when its weights lie near."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
-    say, cases, plot, quantity_columns(say, "×"), method={"near": NEAR, "side": SIDE, "copies": COPIES}
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    quantity_columns(say, "×"),
+    method={"near": NEAR, "side": SIDE, "copies": COPIES},
 )

@@ -38,11 +38,10 @@ def _observe(bench, seconds: float, judge: str, tries: int, seeds: int) -> list[
     return [choosing.chosen(bench.torch, judge, tries, TRIES[tries], seed) for seed in range(seeds)]
 
 
-def plot(result):
-    """True quality of what was chosen, over the number of answers."""
-    return curves(result, x="tries", by="judge", title=say("title"), axis=say("axis"), log=(True, False))
-
-
 EXPERIMENT = Experiment(
-    say, cases, plot, quantity_columns(say, "", judge="str", tries="int", hidden=("judge", "tries")), timed=False
+    say,
+    cases,
+    partial(curves, x="tries", by="judge", title=say("title"), axis=say("axis"), log=(True, False)),
+    quantity_columns(say, "", judge="str", tries="int", hidden=("judge", "tries")),
+    timed=False,
 )

@@ -48,15 +48,10 @@ class _Runs:
         return [run[place] for run in self._found[depth, width]]
 
 
-def plot(result):
-    """Accuracy of each network."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
     quantity_columns(say, "%", depth="int", width="int", reading="str", hidden=("depth", "width", "reading")),
     timed=False,
     recording_seconds=60,

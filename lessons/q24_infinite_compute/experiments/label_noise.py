@@ -50,15 +50,10 @@ class _Runs:
         return [run[place] for run in self._found[labels, width]]
 
 
-def plot(result):
-    """All losses of each run."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
     quantity_columns(say, "nat", labels="str", width="int", reading="str", hidden=("labels", "width", "reading")),
     timed=False,
     recording_seconds=60,

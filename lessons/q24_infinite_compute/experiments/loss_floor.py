@@ -61,15 +61,10 @@ def _learned(letters: int) -> list[text.Counts]:
     return [text.Counts(order, learned) for order in text.ORDERS]
 
 
-def plot(result):
-    """What is lost above the entropy, over the letters learned from."""
-    return curves(result, x="letters", by="model", title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
     say,
     cases,
-    plot,
+    partial(curves, x="letters", by="model", title=say("title"), axis=say("axis")),
     quantity_columns(say, "nat", model="str", letters="int", hidden=("model", "letters")),
     timed=False,
     method={"symbols": text.SYMBOLS, "test": TEST, "before": text.BEFORE},
