@@ -7,7 +7,7 @@ and never sleeps: where it waits it polls.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.accounting.queues import pipeline
@@ -49,13 +49,13 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """The readings of each program; full differs from quick in the time of each."""
     found = []
     for name, program in PROGRAMS.items():
-        run = _Run(program)
+        run = cache(partial(_run, program=program))  # once, for all readings
         for reading in READINGS:
             found.append(
                 Case(
                     f"{name}: {reading}",
                     say("calls", reading),
-                    observe=partial(run.readings, reading=reading),
+                    observe=lambda bench, seconds, run=run, reading=reading: run(bench, seconds)[reading],
                     expect=partial(_expected, program=program, reading=reading),
                     facts={"program": name, "reading": reading},
                 )
@@ -85,45 +85,37 @@ def _taken(program: Program) -> float:
     return 1 / pipeline.rate({"input": program.waits, "product": 1.0}, overlapped=program.ahead).per_second
 
 
-class _Run:
-    """One program; it runs once, and all readings come from that."""
+def _run(bench, seconds: float, program: Program) -> dict[str, list[float]]:
+    """% in each round: of a core for the gauge, else of the time of the program's own step."""
+    with timing.single_thread(bench.torch), bench.torch.inference_mode():
+        rounds = [_round(bench.torch, seconds / ROUNDS, program) for _ in range(ROUNDS)]
+    return {name: [found[name] for found in rounds] for name in READINGS}
 
-    def __init__(self, program: Program):
-        self.program = program
-        self._found: dict[str, list[float]] = {}
 
-    def readings(self, bench, seconds: float, reading: str) -> list[float]:
-        """% in each round: of a core for the gauge, else of the time of the program's own step."""
-        if not self._found:
-            with timing.single_thread(bench.torch), bench.torch.inference_mode():
-                rounds = [self._round(bench.torch, seconds / ROUNDS) for _ in range(ROUNDS)]
-            self._found = {name: [found[name] for found in rounds] for name in READINGS}
-        return self._found[reading]
+def _round(torch, seconds: float, program: Program) -> dict[str, float]:
+    steps = loops.step(torch, layers=1)
+    alone = loops.seconds_of(steps) if program.products else 0.0
+    waits = program.waits * alone
 
-    def _round(self, torch, seconds: float) -> dict[str, float]:
-        program, steps = self.program, loops.step(torch, layers=1)
-        alone = loops.seconds_of(steps) if program.products else 0.0
-        waits = program.waits * alone
+    many, one = _additions(torch, program.calls, NUMBERS), _additions(torch, 1, program.calls * NUMBERS)
 
-        many, one = _additions(torch, program.calls, NUMBERS), _additions(torch, 1, program.calls * NUMBERS)
+    def made(waits=waits, ahead=program.ahead, adds=many):
+        return _step(waits, ahead, adds if program.calls else None, steps if program.products else None)
 
-        def made(waits=waits, ahead=program.ahead, adds=many):
-            return _step(waits, ahead, adds if program.calls else None, steps if program.products else None)
-
-        cores, _, step = loops.watched(made(), seconds)
-        parts = {
-            "input": waits,
-            "calls": loops.seconds_of(_additions(torch, program.calls, 1)) if program.calls else 0.0,
-            "memory": loops.seconds_of(one) if program.calls else 0.0,
-            "arithmetic": alone,
-        }
-        remedied = {
-            "faster input": made(waits=waits / FASTER),
-            "one large call": made(adds=one),
-            "overlap": made(ahead=True),
-        }
-        after = {name: loops.watched(call, seconds / 3)[2] for name, call in remedied.items()}
-        return {"gauge": 100 * cores, **{name: 100 * taken / step for name, taken in (parts | after).items()}}
+    cores, _, step = loops.watched(made(), seconds)
+    parts = {
+        "input": waits,
+        "calls": loops.seconds_of(_additions(torch, program.calls, 1)) if program.calls else 0.0,
+        "memory": loops.seconds_of(one) if program.calls else 0.0,
+        "arithmetic": alone,
+    }
+    remedied = {
+        "faster input": made(waits=waits / FASTER),
+        "one large call": made(adds=one),
+        "overlap": made(ahead=True),
+    }
+    after = {name: loops.watched(call, seconds / 3)[2] for name, call in remedied.items()}
+    return {"gauge": 100 * cores, **{name: 100 * taken / step for name, taken in (parts | after).items()}}
 
 
 def _additions(torch, calls: int, numbers: int) -> Callable[[], object]:

@@ -1,6 +1,6 @@
 """A training run that is killed with signal 9, and resumed: with all that it consists of, and with a piece forgotten."""
 
-from functools import partial
+from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
@@ -17,12 +17,12 @@ SAME = {"weights": 0.0, "pieces": 0.0, "next loss": 100.0}  # of a run that forg
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Eight variants with four readings each; all of them come from one program, and full is as quick."""
-    runs = _Runs()
+    runs = cache(survivor.killed_runs)  # once, for all cases
     return tuple(
         Case(
             f"{variant}: {reading}",
             say("calls", variant),
-            observe=partial(runs.reading, variant=variant, name=reading),
+            observe=lambda bench, seconds, variant=variant, reading=reading: [runs()[variant][reading]],
             expect=partial(_expected, forgotten=forgotten, reading=reading),
             facts={"variant": variant, "reading": reading},
         )
@@ -37,18 +37,6 @@ def _expected(device: hardware.Device, forgotten: tuple[str, ...], reading: str)
         return SAME.get(reading)
     seen = {"generator", "position"} & set(forgotten)
     return 100.0 if reading == "next loss" and not seen else None
-
-
-class _Runs:
-    """All variants; they run once, and every reading comes from that."""
-
-    def __init__(self):
-        self._found: dict[str, dict[str, float]] = {}
-
-    def reading(self, bench, seconds: float, variant: str, name: str) -> list[float]:
-        """One reading of one variant, in %."""
-        self._found = self._found or survivor.killed_runs()
-        return [self._found[variant][name]]
 
 
 EXPERIMENT = Experiment(

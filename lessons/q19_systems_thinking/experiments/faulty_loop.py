@@ -2,7 +2,7 @@
 ask what is wrong with them.
 """
 
-from functools import partial
+from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
@@ -24,13 +24,13 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """The readings of each program; full has more steps."""
     found = []
     for name, program in PROGRAMS.items():
-        run = _Run(program)
+        run = cache(partial(_run, program=program))  # once, for all readings
         for reading in READINGS:
             found.append(
                 Case(
                     f"{name}: {reading}",
                     say("calls", reading),
-                    observe=partial(run.readings, reading=reading),
+                    observe=lambda bench, seconds, run=run, reading=reading: [run(bench, seconds)[reading]],
                     expect=partial(_expected, program=program, reading=reading),
                     facts={"program": name, "reading": reading},
                 )
@@ -65,33 +65,23 @@ def _share(part: float | None, whole: float | None) -> float | None:
     return 100 * part / whole if part is not None and whole else None
 
 
-class _Run:
-    """One program; it runs once, and all readings come from that."""
-
-    def __init__(self, program: programs.Program):
-        self.program = program
-        self._found: dict[str, float] = {}
-
-    def readings(self, bench, seconds: float, reading: str) -> list[float]:
-        if not self._found:
-            with timing.single_thread(bench.torch):
-                self._found = self._all(bench.torch, 8 if seconds < 0.5 else 40)
-        return [self._found[reading]]
-
-    def _all(self, torch, steps: int) -> dict[str, float]:
+def _run(bench, seconds: float, program: programs.Program) -> dict[str, float]:
+    torch, steps = bench.torch, 8 if seconds < 0.5 else 40
+    tried = {"healthy": programs.Program(), "own": program}
+    tried |= {cure: programs.cured(program, cure) for cure in CURES}
+    with timing.single_thread(torch):
         alone = programs.alone(torch, steps)
-        tried = {"healthy": programs.Program(), "own": self.program}
-        tried |= {cure: programs.cured(self.program, cure) for cure in CURES}
-        loops = {name: programs.Loop(torch, program, alone) for name, program in tried.items()}
+        loops = {name: programs.Loop(torch, each, alone) for name, each in tried.items()}
         found = programs.together(loops, steps)
-        taken = {name: sum(phases.values()) for name, phases in found.items()}
-        healthy, own = taken["healthy"], taken["own"]
-        return {
-            "step": 100 * own / healthy,
-            **{phase: 100 * seconds / healthy for phase, seconds in found["own"].items()},
-            "kept": 100 * programs.kept(torch, self.program) / (4 * BATCH * WIDTH),
-            **{cure: 100 * taken[cure] / own for cure in CURES},
-        }
+        kept = programs.kept(torch, program)
+    taken = {name: sum(phases.values()) for name, phases in found.items()}
+    healthy, own = taken["healthy"], taken["own"]
+    return {
+        "step": 100 * own / healthy,
+        **{phase: 100 * seconds / healthy for phase, seconds in found["own"].items()},
+        "kept": 100 * kept / (4 * BATCH * WIDTH),
+        **{cure: 100 * taken[cure] / own for cure in CURES},
+    }
 
 
 def plot(result):

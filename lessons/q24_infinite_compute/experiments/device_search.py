@@ -1,6 +1,6 @@
 """Every network of a small family, trained with several seeds: accuracy where one chooses, and elsewhere."""
 
-from functools import partial
+from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
@@ -18,12 +18,12 @@ READINGS = ("judged", "others")
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Fifteen networks, two readings of each; full takes five seeds in place of one."""
-    runs = _Runs(1 if quick else SEEDS)
+    runs = cache(partial(_runs, seeds=1 if quick else SEEDS))  # once, for both readings
     return tuple(
         Case(
             say("case", depth=depth, width=width, reading=say("readings", reading)),
             say("calls", reading),
-            observe=partial(runs.reading, depth=depth, width=width, place=place),
+            observe=lambda bench, seconds, run=(depth, width), place=place: runs(bench.torch, *run)[place],
             facts={"depth": depth, "width": width, "reading": reading},
         )
         for depth in DEPTHS
@@ -32,20 +32,10 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     )
 
 
-class _Runs:
-    """Each network is trained once a seed, and both readings come from that."""
-
-    def __init__(self, seeds: int):
-        self._seeds, self._found = seeds, {}
-
-    def reading(self, bench, seconds: float, depth: int, width: int, place: int) -> list[float]:
-        """% right, of each seed."""
-        if (depth, width) not in self._found:
-            with timing.single_thread(bench.torch):
-                self._found[depth, width] = [
-                    learners.judged(bench.torch, depth, width, seed) for seed in range(self._seeds)
-                ]
-        return [run[place] for run in self._found[depth, width]]
+def _runs(torch, depth: int, width: int, seeds: int) -> list[tuple[float, ...]]:
+    """% right with each seed, for each reading."""
+    with timing.single_thread(torch):
+        return list(zip(*(learners.judged(torch, depth, width, seed) for seed in range(seeds)), strict=True))
 
 
 EXPERIMENT = Experiment(

@@ -1,6 +1,6 @@
 """Small and large networks on digits of which a fifth of the labels is wrong, and on the same digits with right labels."""
 
-from functools import partial
+from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
@@ -19,12 +19,12 @@ READINGS = ("lowest", "last", "learned")
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Two kinds of labels, three widths, three readings of each run; full takes three seeds in place of one."""
-    runs = _Runs(1 if quick else SEEDS)
+    runs = cache(partial(_runs, seeds=1 if quick else SEEDS))  # once, for all readings
     return tuple(
         Case(
             say("case", labels=say("labels", labels), width=width, reading=say("readings", reading)),
             say("calls", reading),
-            observe=partial(runs.reading, labels=labels, width=width, place=place),
+            observe=lambda bench, seconds, run=(labels, width), place=place: runs(bench.torch, *run)[place],
             facts={"labels": labels, "width": width, "reading": reading},
         )
         for labels in LABELS
@@ -33,21 +33,11 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     )
 
 
-class _Runs:
-    """Each run happens once, and all readings come from it."""
-
-    def __init__(self, seeds: int):
-        self._seeds, self._found = seeds, {}
-
-    def reading(self, bench, seconds: float, labels: str, width: int, place: int) -> list[float]:
-        """Nats, of each seed."""
-        if (labels, width) not in self._found:
-            with timing.single_thread(bench.torch):
-                self._found[labels, width] = [
-                    learners.noisy_losses(bench.torch, width, LABELS[labels], STEPS, seed)
-                    for seed in range(self._seeds)
-                ]
-        return [run[place] for run in self._found[labels, width]]
+def _runs(torch, labels: str, width: int, seeds: int) -> list[tuple[float, ...]]:
+    """Nats with each seed, for each reading."""
+    with timing.single_thread(torch):
+        found = [learners.noisy_losses(torch, width, LABELS[labels], STEPS, seed) for seed in range(seeds)]
+    return list(zip(*found, strict=True))
 
 
 EXPERIMENT = Experiment(
