@@ -71,5 +71,4 @@ EXPERIMENT = Experiment(
     table=table,
     predict=predict,
     quick_seconds=0.2,
-    full_seconds=1.0,
 )

@@ -111,6 +111,4 @@ def plot(result):
     return dots(result, title=title, axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    say, cases, plot, quantity_columns(say, "s", bytes="int B"), quick_seconds=0.12, full_seconds=1.0
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "s", bytes="int B"), quick_seconds=0.12)

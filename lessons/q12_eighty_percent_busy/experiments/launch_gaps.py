@@ -112,7 +112,6 @@ EXPERIMENT = Experiment(
     cases,
     plot,
     quantity_columns(say, "s", elements="int", part="str"),
-    quick_seconds=0.15,
     full_seconds=0.6,
     method={"launches": LAUNCHES},
 )

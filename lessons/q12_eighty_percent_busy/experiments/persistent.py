@@ -66,6 +66,4 @@ def plot(result):
     return dots(result, title=title, axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    say, cases, plot, quantity_columns(say, "s", way="str", hidden=("way",)), quick_seconds=0.1, full_seconds=1.0
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "s", way="str", hidden=("way",)), quick_seconds=0.1)

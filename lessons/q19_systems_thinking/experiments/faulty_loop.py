@@ -95,8 +95,6 @@ EXPERIMENT = Experiment(
     cases,
     plot,
     quantity_columns(say, "%", program="str", reading="str", hidden=("program", "reading")),
-    quick_seconds=0.15,
-    full_seconds=1.0,
     recording_seconds=60.0,
     method={"batch": BATCH, "width": WIDTH},
 )
