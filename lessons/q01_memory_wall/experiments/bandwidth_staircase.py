@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from itertools import dropwhile, pairwise
 
 from course_lib.accounting import hardware, roofline, units
@@ -37,7 +38,7 @@ def _case(working_set: int, device: hardware.Device) -> Case:
     op = roofline.elementwise(elements, reads=2)
     build, share = calls.addition(elements, "fp32"), 1
     if device.kind == "gpu":
-        build, share = _graph(build), GRAPH_CALLS
+        build, share = partial(_graph, build=build), GRAPH_CALLS
     return Case(
         calls.binary_size(working_set),
         say("calls", "addition", elements=elements),
@@ -48,19 +49,15 @@ def _case(working_set: int, device: hardware.Device) -> Case:
     )
 
 
-def _graph(build):
+def _graph(bench: Bench, build):
     """The same call `GRAPH_CALLS` times as one CUDA graph, replayed with one launch."""
+    call = build(bench)
 
-    def build_graph(bench: Bench):
-        call = build(bench)
+    def calls():
+        for _ in range(GRAPH_CALLS):
+            call()
 
-        def calls():
-            for _ in range(GRAPH_CALLS):
-                call()
-
-        return replayed(bench, calls)
-
-    return build_graph
+    return replayed(bench, calls)
 
 
 def knees(points: Sequence[tuple[float, float]], overhead: float = 0.0) -> list[float]:

@@ -1,6 +1,7 @@
 """The same two matrices added and multiplied: the same bytes, very different FLOPs, and the ratio of their times."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
@@ -34,7 +35,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
                 f"add {n}",
                 f"a + b, [{n}×{n}]",
                 (roofline.elementwise(n * n, reads=2, dtype=dtype),),
-                build_sums(n, dtype, in_turn),
+                partial(build_sums, n=n, dtype=dtype, in_turn=in_turn),
                 share=in_turn,
                 facts={"side": n},
             ),
@@ -49,20 +50,16 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def build_sums(n: int, dtype: str, in_turn: int):
+def build_sums(bench: Bench, n: int, dtype: str, in_turn: int):
     """a + b into c, once with each of `in_turn` triples of matrices."""
+    add = bench.torch.add
+    triples = list(zip(*(bench.random(in_turn, n, n, dtype=dtype).unbind() for _ in range(3)), strict=True))
 
-    def build(bench: Bench):
-        add = bench.torch.add
-        triples = list(zip(*(bench.random(in_turn, n, n, dtype=dtype).unbind() for _ in range(3)), strict=True))
+    def sums():
+        for a, b, c in triples:
+            add(a, b, out=c)
 
-        def sums():
-            for a, b, c in triples:
-                add(a, b, out=c)
-
-        return sums
-
-    return build
+    return sums
 
 
 def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:

@@ -210,17 +210,17 @@ def test_the_loop_does_its_share_of_the_multiply_adds(bench):
 
 def test_every_rung_computes_the_product(bench):
     n = 24
-    dots = gemm_ladder.build_dots(n, "fp32")(bench)
+    dots = gemm_ladder.build_dots(bench, n, "fp32")
     columns = torch.stack([column for column, _ in closure(dots)["pairs"]])
     torch.testing.assert_close(dots(), columns @ closure(dots)["a"])
-    rows = gemm_ladder.build_rows(n, "fp32")(bench)
+    rows = gemm_ladder.build_rows(bench, n, "fp32")
     left = torch.cat([row for row, _ in closure(rows)["pairs"]])
     torch.testing.assert_close(rows(), left @ closure(rows)["b"])
-    outer = gemm_ladder.build_outer(n, "fp32")(bench)
+    outer = gemm_ladder.build_outer(bench, n, "fp32")
     pairs = closure(outer)["pairs"]
     expected = torch.cat([column for column, _ in pairs], dim=1) @ torch.cat([row for _, row in pairs])
     torch.testing.assert_close(outer(), expected)
-    tiles = gemm_ladder.build_tiles(n, 8, "fp32")(bench)
+    tiles = gemm_ladder.build_tiles(bench, n, 8, "fp32")
     left, right = (torch.cat([torch.cat(row, 1) for row in closure(tiles)[side]]) for side in ("left", "right"))
     torch.testing.assert_close(tiles(), left @ right)
 
