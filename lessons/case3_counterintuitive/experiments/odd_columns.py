@@ -17,25 +17,18 @@ COLUMNS = (4096, 4001, 4033)
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Two numbers of rows, three of columns, as times of 4,096 columns; full has more rounds."""
-    found = []
-    for rows in ROWS:
-        heat = Heat(partial(forms, rows=rows), 3 if quick else 15)
-        for columns in COLUMNS:
-            found.append(
-                Case(
-                    say("case", rows=rows, columns=columns),
-                    say("call", rows=rows, inner=INNER, columns=columns),
-                    observe=partial(heat.over, name=str(columns), base=str(COLUMNS[0])),
-                    expect=partial(_by_work, columns=columns),
-                    facts={"rows": rows, "columns": columns},
-                )
-            )
-    return tuple(found)
-
-
-def _by_work(device, columns: int) -> float:
-    """By FLOPs, and nearly by bytes."""
-    return columns / COLUMNS[0]
+    heats = {rows: Heat(partial(forms, rows=rows), 3 if quick else 15) for rows in ROWS}
+    return tuple(
+        Case(
+            say("case", rows=rows, columns=columns),
+            say("call", rows=rows, inner=INNER, columns=columns),
+            observe=partial(heats[rows].over, name=columns, base=COLUMNS[0]),
+            expect=lambda device, columns=columns: columns / COLUMNS[0],  # by FLOPs, and nearly by bytes
+            facts={"rows": rows, "columns": columns},
+        )
+        for rows in ROWS
+        for columns in COLUMNS
+    )
 
 
 def forms(bench, rows: int):
@@ -43,7 +36,7 @@ def forms(bench, rows: int):
     draw = torch.Generator().manual_seed(0)
     a = torch.randn(rows, INNER, generator=draw)
     return {
-        str(columns): partial(torch.mm, a, torch.randn(INNER, columns, generator=draw), out=torch.empty(rows, columns))
+        columns: partial(torch.mm, a, torch.randn(INNER, columns, generator=draw), out=torch.empty(rows, columns))
         for columns in COLUMNS
     }
 

@@ -24,19 +24,17 @@ GROUPS = {
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Ten calls in three groups; full has more rounds."""
     makers = {"a million numbers": dropouts, "logits": heads, "masked loss": losses}
-    found = []
-    for group, forms in GROUPS.items():
-        heat = Heat(makers[group], 5 if quick else 15)
-        for form in forms:
-            found.append(
-                Case(
-                    say("cases", form),
-                    say("calls", form),
-                    observe=partial(heat.seconds, name=form),
-                    facts={"group": group},
-                )
-            )
-    return tuple(found)
+    heats = {group: Heat(make, 5 if quick else 15) for group, make in makers.items()}
+    return tuple(
+        Case(
+            say("cases", form),
+            say("calls", form),
+            observe=partial(heats[group].seconds, name=form),
+            facts={"group": group},
+        )
+        for group, forms in GROUPS.items()
+        for form in forms
+    )
 
 
 def dropouts(bench):

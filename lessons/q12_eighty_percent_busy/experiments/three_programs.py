@@ -47,20 +47,18 @@ PROGRAMS = {
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """The readings of each program; full differs from quick in the time of each."""
-    found = []
-    for name, program in PROGRAMS.items():
-        run = cache(partial(_run, program=program))  # once, for all readings
-        for reading in READINGS:
-            found.append(
-                Case(
-                    f"{name}: {reading}",
-                    say("calls", reading),
-                    observe=lambda bench, seconds, run=run, reading=reading: run(bench, seconds)[reading],
-                    expect=partial(_expected, program=program, reading=reading),
-                    facts={"program": name, "reading": reading},
-                )
-            )
-    return tuple(found)
+    run = cache(_run)  # each program once, for all its readings
+    return tuple(
+        Case(
+            f"{name}: {reading}",
+            say("calls", reading),
+            observe=lambda bench, seconds, program=program, reading=reading: run(bench, seconds, program)[reading],
+            expect=partial(_expected, program=program, reading=reading),
+            facts={"program": name, "reading": reading},
+        )
+        for name, program in PROGRAMS.items()
+        for reading in READINGS
+    )
 
 
 def _expected(device: hardware.Device, program: Program, reading: str) -> float | None:

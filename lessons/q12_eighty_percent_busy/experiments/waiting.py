@@ -26,20 +26,18 @@ IN_TURN = 100 * pipeline.rate({"wait": 1.0, "step": 1.0}, overlapped=False).per_
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Five loops with two readings each; full differs from quick in the time of each loop."""
-    found = []
-    for loop in LOOPS:
-        run = cache(partial(_run, loop=loop))  # once, for both readings
-        for reading in READINGS:
-            found.append(
-                Case(
-                    f"{loop}: {reading}",
-                    say("calls", loop),
-                    observe=lambda bench, seconds, run=run, reading=reading: run(bench, seconds)[reading],
-                    expect=partial(_expected, loop=loop, reading=reading),
-                    facts={"loop": loop, "reading": reading},
-                )
-            )
-    return tuple(found)
+    run = cache(_run)  # each loop once, for both readings
+    return tuple(
+        Case(
+            f"{loop}: {reading}",
+            say("calls", loop),
+            observe=lambda bench, seconds, loop=loop, reading=reading: run(bench, seconds, loop)[reading],
+            expect=partial(_expected, loop=loop, reading=reading),
+            facts={"loop": loop, "reading": reading},
+        )
+        for loop in LOOPS
+        for reading in READINGS
+    )
 
 
 def _expected(device: hardware.Device, loop: str, reading: str) -> float | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import clocked
 from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
@@ -56,7 +57,7 @@ def _observe(bench, seconds: float, way: str, nbytes: int, repeats: int) -> list
             "write and force": lambda: _written(torch, state, path, force=True),
             "read": lambda: torch.load(path, weights_only=True),
         }
-        return [_seconds(ways[way]) for _ in range(repeats + 1)][1:]
+        return [clocked(ways[way], clock=time.perf_counter) for _ in range(repeats + 1)][1:]
 
 
 def _written(torch, state, path: Path, force=False) -> None:
@@ -65,12 +66,6 @@ def _written(torch, state, path: Path, force=False) -> None:
         if force:
             file.flush()
             os.fsync(file.fileno())
-
-
-def _seconds(call) -> float:
-    before = time.perf_counter()
-    call()
-    return time.perf_counter() - before
 
 
 EXPERIMENT = Experiment(

@@ -12,6 +12,7 @@ from functools import cache, partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import clocked
 from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q13_training_loop import benchmarking
@@ -27,6 +28,7 @@ YESTERDAY: dict[str, Callable[[list[float]], float]] = {
 }
 RULES = (*YESTERDAY, "pairs")
 CHANGES = ("no change", "5 % slower")
+_seconds = partial(clocked, clock=time.perf_counter)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -78,12 +80,6 @@ def _program(torch, products: int):
 
     run()
     return run
-
-
-def _seconds(program) -> float:
-    before = time.perf_counter()
-    program()
-    return time.perf_counter() - before
 
 
 def _in_pairs(old, new, pairs: int) -> tuple[list[float], list[float]]:

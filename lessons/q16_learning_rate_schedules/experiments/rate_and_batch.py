@@ -16,19 +16,19 @@ BATCHES, QUICK = (1, 4, 16, 64, 256, networks.LEARN), (4, 16, networks.LEARN)
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Three batches from one seed; full: six batches, from three."""
-    return tuple(_case(batch, 1 if quick else 3) for batch in (QUICK if quick else BATCHES))
-
-
-def _case(batch: int, seeds: int) -> Case:
-    def observe(bench, seconds):
-        return [networks.best_rate(bench.torch, batch, seed) for seed in range(seeds)]
-
-    return Case(
-        say("case", batch=batch),
-        say("calls", count=len(networks.SGD_RATES)),
-        observe=observe,
-        facts={"batch": batch},
+    return tuple(
+        Case(
+            say("case", batch=batch),
+            say("calls", count=len(networks.SGD_RATES)),
+            observe=partial(_observe, batch=batch, seeds=1 if quick else 3),
+            facts={"batch": batch},
+        )
+        for batch in (QUICK if quick else BATCHES)
     )
+
+
+def _observe(bench, seconds: float, batch: int, seeds: int) -> list[float]:
+    return [networks.best_rate(bench.torch, batch, seed) for seed in range(seeds)]
 
 
 EXPERIMENT = Experiment(

@@ -19,20 +19,21 @@ QUICK = ("constant", "cosine", "wsd")
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Three schedules at the smallest and the largest peak, from one seed; full: five at four peaks, from three."""
     kinds, peaks = (QUICK, ENDS) if quick else (KINDS, PEAKS)
-    return tuple(_case(kind, peak, 1 if quick else 3) for kind in kinds for peak in peaks)
-
-
-def _case(kind: str, peak: float, seeds: int) -> Case:
-    def observe(bench, seconds):
-        followed = rates(kind, networks.ROUNDS, peak)
-        return [networks.characters_loss(bench.torch, followed, seed) for seed in range(seeds)]
-
-    return Case(
-        f"{kind}, {peak:g}",
-        say("calls", steps=networks.ROUNDS, batch=networks.BATCH),
-        observe=observe,
-        facts={"kind": kind, "peak": peak, "flops": networks.FLOPS},
+    return tuple(
+        Case(
+            f"{kind}, {peak:g}",
+            say("calls", steps=networks.ROUNDS, batch=networks.BATCH),
+            observe=partial(_observe, kind=kind, peak=peak, seeds=1 if quick else 3),
+            facts={"kind": kind, "peak": peak, "flops": networks.FLOPS},
+        )
+        for kind in kinds
+        for peak in peaks
     )
+
+
+def _observe(bench, seconds: float, kind: str, peak: float, seeds: int) -> list[float]:
+    followed = rates(kind, networks.ROUNDS, peak)
+    return [networks.characters_loss(bench.torch, followed, seed) for seed in range(seeds)]
 
 
 EXPERIMENT = Experiment(

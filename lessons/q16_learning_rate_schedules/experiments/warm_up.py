@@ -19,18 +19,18 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """The large peak with and without a warm-up, from one seed; full adds a small peak and two other starts, from three."""
     pairs = [(start, peak) for peak in ((LARGE,) if quick else PEAKS) for start in ("none", "warm-up")]
     pairs += [] if quick else [(start, LARGE) for start in OTHERS]
-    return tuple(_case(start, peak, 1 if quick else 3) for start, peak in pairs)
-
-
-def _case(start: str, peak: float, seeds: int) -> Case:
-    def observe(bench, seconds, start, peak, seeds):
-        return [networks.gpt_loss(bench, peak, start, seed) for seed in range(seeds)]
-
-    return Case(
-        f"{peak:g}, {start}",
-        say("starts", start, rise=networks.RISE),
-        observe=partial(observe, start=start, peak=peak, seeds=seeds),
+    return tuple(
+        Case(
+            f"{peak:g}, {start}",
+            say("starts", start, rise=networks.RISE),
+            observe=partial(_observe, start=start, peak=peak, seeds=1 if quick else 3),
+        )
+        for start, peak in pairs
     )
+
+
+def _observe(bench, seconds: float, start: str, peak: float, seeds: int) -> list[float]:
+    return [networks.gpt_loss(bench, peak, start, seed) for seed in range(seeds)]
 
 
 EXPERIMENT = Experiment(

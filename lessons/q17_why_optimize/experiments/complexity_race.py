@@ -1,10 +1,10 @@
 """Counting duplicates among n numbers: every pair compared, or neighbours after sorting."""
 
-import time
 from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import clocked
 from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
@@ -60,15 +60,8 @@ def counter(way: str, n: int):
 def _observe(bench, seconds: float, way: str, n: int, repeats: int) -> list[float]:
     """Seconds of a processor, of the quickest repeat."""
     count, times = counter(way, n), 1 if way == "pairs" else 20
-
-    def once():
-        begin = time.process_time()
-        for _ in range(times):
-            count()
-        return (time.process_time() - begin) / times
-
     count()
-    return [min(once() for _ in range(repeats))]
+    return [min(clocked(count, times) for _ in range(repeats)) / times]
 
 
 def plot(result):

@@ -1,10 +1,10 @@
 """A question asked once and often: a scan of all numbers, or sorting them once and searching."""
 
-import time
 from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import clocked
 from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
@@ -54,15 +54,8 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 def _observe(bench, seconds: float, step: str, repeats: int) -> list[float]:
     """Seconds of a processor, of the quickest repeat: other programs disturb that least."""
     call, times = _call(step), TIMES[step]
-
-    def once():
-        begin = time.process_time()
-        for _ in range(times):
-            call()
-        return (time.process_time() - begin) / times
-
     call()
-    return [min(once() for _ in range(repeats))]
+    return [min(clocked(call, times) for _ in range(repeats)) / times]
 
 
 def plot(result):

@@ -1,13 +1,13 @@
 """Preparing text on one core: learning a tokenizer, tokenising, looking for what stands in it twice."""
 
 import os
-import time
 from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.nets import shakespeare
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import clocked
 from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q21_why_so_expensive import data_bill
@@ -74,13 +74,7 @@ def _call(step: str):
 def _observe(bench, seconds: float, step: str, repeats: int) -> list[float]:
     """B/s of one core, of the quickest repeat: other programs disturb that least."""
     call = _call(step)
-
-    def once():
-        begin = time.process_time()
-        call()
-        return time.process_time() - begin
-
-    return [shakespeare.COUNT / min(once() for _ in range(repeats))]
+    return [shakespeare.COUNT / min(clocked(call) for _ in range(repeats))]
 
 
 def plot(result):

@@ -7,6 +7,7 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import clocked
 from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
@@ -65,13 +66,8 @@ def _observe(bench, seconds: float, dtype: str, rows: int, repeats: int) -> list
                 torch.nn.functional.linear(x, weights)
 
         fp32(), narrow()
-        return [_seconds(narrow) / _seconds(fp32) for _ in range(repeats)]
-
-
-def _seconds(call) -> float:
-    before = time.thread_time()
-    call()
-    return time.thread_time() - before
+        seconds_of = partial(clocked, clock=time.thread_time)
+        return [seconds_of(narrow) / seconds_of(fp32) for _ in range(repeats)]
 
 
 EXPERIMENT = Experiment(

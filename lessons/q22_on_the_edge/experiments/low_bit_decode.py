@@ -7,6 +7,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import clocked
 from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
@@ -18,6 +19,7 @@ SIDE, COPIES, GROUP = 4096, 4, 32  # matrices of 4096²; in 4 bits and their sca
 # name of a case -> bits of a weight with its share of scales: one of 16 bits a row, or scale and zero for 32 weights
 BITS = {"bf16": 16.0, "int8": 8 + 16 / SIDE, "int4": 4 + 32 / GROUP}
 REPEATS = {True: 7, False: 25}
+seconds_of = partial(clocked, clock=time.thread_time)  # of this thread on the processor
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -78,13 +80,6 @@ def tried(torch, name: str, matrix, copies: int):
     except (AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError) as problem:
         raise Unavailable(say("no-kernel", problem=in_one_line(problem))) from None
     return made
-
-
-def seconds_of(call) -> float:
-    """Of this thread on the processor."""
-    before = time.thread_time()
-    call()
-    return time.thread_time() - before
 
 
 def plot(result):

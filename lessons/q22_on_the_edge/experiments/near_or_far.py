@@ -36,14 +36,9 @@ def _observe(bench, seconds: float, name: str, repeats: int) -> list[float]:
         far, near = (
             tried(torch, name, torch.randn(side, side), copies) for side, copies in ((SIDE, COPIES), (NEAR, 1))
         )
-
-        def often():
-            for _ in range(TIMES):
-                near()
-
         each = COPIES * SIDE**2 / (TIMES * NEAR**2)
-        often()
-        return [seconds_of(far) / seconds_of(often) / each for _ in range(repeats)]
+        seconds_of(near, TIMES)
+        return [seconds_of(far) / seconds_of(near, TIMES) / each for _ in range(repeats)]
 
 
 EXPERIMENT = Experiment(

@@ -5,6 +5,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.racing import clocked
 from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.q23_quantum import costs
@@ -66,18 +67,11 @@ def _observe(bench, seconds: float, way: str, n: int, least: float) -> list[floa
     """Seconds of a processor for one gate, of the quickest repeat: other programs disturb that least."""
     call, _ = gate_on(way, n, n // 2)
     times = max(1, 2 ** (15 - n))
-
-    def once():
-        begin = time.process_time()
-        for _ in range(times):
-            call()
-        return (time.process_time() - begin) / times
-
-    once()
-    taken, until = [once() for _ in range(3)], time.process_time() + least
+    clocked(call, times)
+    taken, until = [clocked(call, times) for _ in range(3)], time.process_time() + least
     while time.process_time() < until:
-        taken.append(once())
-    return [min(taken)]
+        taken.append(clocked(call, times))
+    return [min(taken) / times]
 
 
 def plot(result):
