@@ -20,16 +20,12 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", habit),
             say("calls", habit),
             observe=partial(_observe, habit=habit),
-            expect=partial(_expected, habit=habit),
+            expect=lambda device, habit=habit: float(keeping.predicted(habit)),
             gradients=True,
             facts={"habit": habit},
         )
         for habit in keeping.HABITS
     )
-
-
-def _expected(device: hardware.Device, habit: str) -> float:
-    return float(keeping.predicted(habit))
 
 
 def _observe(bench, seconds: float, habit: str) -> list[float]:

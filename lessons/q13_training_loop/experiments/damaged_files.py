@@ -25,16 +25,12 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             f"{fault}: {reader}",
             say("calls", reader),
             observe=partial(_observe, fault=fault, reader=reader, files=FILES if quick else 10 * FILES),
-            expect=partial(_expected, reader=reader),
+            expect=lambda device, reader=reader: 100.0 if reader == "digest" else None,
             facts={"fault": fault, "reader": reader},
         )
         for fault in FAULTS
         for reader in READERS
     )
-
-
-def _expected(device: hardware.Device, reader: str) -> float | None:
-    return 100.0 if reader == "digest" else None
 
 
 def _observe(bench, seconds: float, fault: str, reader: str, files: int) -> list[float]:

@@ -22,15 +22,11 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("case", count=count),
             say("call"),
             observe=partial(_observe, count=count, repeats=1 if quick else 5),
-            expect=partial(_expected, count=count),
+            expect=lambda device, count=count: 100 * parallelism.pipeline_bubble(stages=STAGES, microbatches=count),
             facts={"microbatches": count},
         )
         for count in COUNTS
     )
-
-
-def _expected(device: hardware.Device, count: int) -> float:
-    return 100 * parallelism.pipeline_bubble(stages=STAGES, microbatches=count)
 
 
 def _observe(bench, seconds: float, count: int, repeats: int) -> list[float]:

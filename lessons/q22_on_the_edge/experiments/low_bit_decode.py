@@ -29,16 +29,11 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             name,
             say("calls", name, side=SIDE),
             observe=partial(_observe, name=name, repeats=REPEATS[quick]),
-            expect=partial(_expected, bits=bits),
+            expect=lambda device, bits=bits: 32 / bits,  # a row that waits for weights waits for as many times fewer
             facts={"bits": bits},
         )
         for name, bits in BITS.items()
     )
-
-
-def _expected(device: hardware.Device, bits: float) -> float:
-    """A row that waits for weights waits for as many times fewer bytes."""
-    return 32 / bits
 
 
 def _observe(bench, seconds: float, name: str, repeats: int) -> list[float]:

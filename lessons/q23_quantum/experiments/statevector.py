@@ -27,16 +27,12 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("case", way, n=n),
             say("calls", way),
             observe=partial(_observe, way=way, n=n, least=0.05 if quick else 0.3),
-            expect=partial(_expected, way=way, n=n),
+            expect=lambda device, way=way, n=n: PASSES[way] * costs.state_bytes(n) / device.memory_bandwidth,
             facts={"way": say("ways", way), "qubits": n, "state": costs.state_bytes(n)},
         )
         for way in PASSES
         for n in SIZES
     )
-
-
-def _expected(device: hardware.Device, way: str, n: int) -> float:
-    return PASSES[way] * costs.state_bytes(n) / device.memory_bandwidth
 
 
 def gate_on(way: str, n: int, qubit: int):

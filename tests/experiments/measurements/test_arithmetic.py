@@ -424,7 +424,7 @@ def test_eager_attention_moves_what_its_calls_do(bench):
 def test_a_convolution_is_a_product_of_the_unfolded_image(layer, bench):
     known = cases("im2col")
     calls = {
-        variant: im2col.build(layer, 4, "fp32", variant)(Bench.on_device(torch, "cpu"))
+        variant: im2col.build(Bench.on_device(torch, "cpu"), layer, 4, "fp32", variant)
         for variant in ("library", "unfold", "unfold + product")
     }
     torch.testing.assert_close(calls["library"](), calls["unfold + product"](), atol=1e-3, rtol=1e-3)
