@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, 
 from course_lib.accounting import flops, hardware, models, precision
 from course_lib.experiments import registry
 from course_lib.experiments.nets import tiny_gpt
-from course_lib.experiments.running import experiment
+from course_lib.experiments.running import experiment, torch_events
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.result import Result
 from course_lib.units.q04_why_matmul.experiments import elementwise_vs_matmul, gemm_ladder, matmul_sweep
@@ -609,7 +609,7 @@ def test_a_profile_made_by_hand_is_sorted_into_its_classes():
             cpu_parent=parent,
         )
 
-    step = event(train_step_waterfall.REGION, 0, 100, 40)
+    step = event(torch_events.REGION, 0, 100, 40)
     linear = event("aten::linear", 10, 45, 5, step)
     engine = event("autograd::engine::evaluate_function: MmBackward0", 50, 72, 2, None)  # on a GPU a thread of its own
     events = [
