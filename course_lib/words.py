@@ -24,6 +24,7 @@ class Words:
 
     def __init__(self, path: Path):
         self._path = path
+        self.name = path.stem
 
     def __call__(self, *keys: str, **values) -> str:
         return self._filled(keys, self._find(keys), values)

@@ -99,6 +99,16 @@ def uses(tree: ast.Module):
             yield keys, called.removeprefix("say"), None if None in values else values
         elif called == "say.rows":
             yield [{"rows"}, None], "", None
+        elif called in ("quantity_columns", "fact_columns") and ast.unparse(node.args[0]) == "say":
+            headings = {"measured"} if called == "quantity_columns" else set()
+            for keyword in node.keywords:
+                headings |= {key.value for key in keyword.value.keys} if keyword.arg is None else {keyword.arg}
+            yield from (([{"columns"}, {heading}], "", set()) for heading in headings - {"hidden"})
+        elif called == "Experiment":
+            method = {keyword.arg: keyword.value for keyword in node.keywords}.get("method")
+            named = {key.value for key in method.keys if key} if method else set()
+            yield [{"question"}], "", set()
+            yield [{"method"}], ".all", None if method and None in method.keys else named
 
 
 def texts(node: ast.expr) -> set[str] | None:
@@ -155,6 +165,8 @@ def test_every_use_has_its_message_and_every_message_its_use(module):
                     parsed_in = itertools.chain(*map(string.Formatter().parse, found_in))
                     fields = {field for _, field, _, _ in parsed_in if field}
                     assert fields <= values, f"{module.name} hands {'.'.join(leaf)} no {fields - values}"
+    if "EXPERIMENT = " in SOURCES[module]:
+        found |= {("on-gpu",), ("gpu-only",)}
     assert messages.keys() - found == set(), f"messages that {module.name} never uses"
 
 

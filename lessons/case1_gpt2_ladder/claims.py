@@ -6,7 +6,7 @@ from math import sqrt
 
 from course_lib.accounting import flops, hardware, memory, models
 from course_lib.experiments import published
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.case1_gpt2_ladder import diary
 
 GPT2 = models.load(diary.MODEL)
@@ -14,18 +14,12 @@ CARD = hardware.load(diary.DEVICE)
 ORDER = ("flash", "mixed", "batch", "norms")  # the diary's rungs
 
 
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
-
-
 def s004_059() -> Verdict:
     """What 64 samples a second need of the Tensor Cores' peak, at the diary's length and at twice that."""
     share, last = (diary.utilisation(rate, "bf16") for rate in (64, 102))
     long = 64 * diary.sample_flops(replace(GPT2, context=2048), 2048) / CARD.peak("bf16")
     at = 0.85 * diary.ceiling("bf16")
-    return Verdict(_ruling(found > 0.8 for found in (share, last, long)), share=share, last=last, long=long, at=at)
+    return Verdict(by_cases(found > 0.8 for found in (share, last, long)), share=share, last=last, long=long, at=at)
 
 
 def s004_067() -> Verdict:
@@ -38,7 +32,7 @@ def s004_067() -> Verdict:
         zip(("tf32", "bf16", "compile", "flash"), (before / after for before, after in pairwise(took)), strict=True)
     )
     first = [gains["flash"] == max(gains.values()) for gains in (stated, added, theirs)]
-    return Verdict(_ruling(first), stated=stated, added=added, published=theirs)
+    return Verdict(by_cases(first), stated=stated, added=added, published=theirs)
 
 
 def s004_046() -> Verdict:
@@ -51,13 +45,13 @@ def s004_046() -> Verdict:
     total = sum(parts.values())
     complete = left > 0
     back = parts["backward"] / forward
-    return Verdict(_ruling([total == 500, complete]), total=total, left=left, head=head, back=back)
+    return Verdict(by_cases([total == 500, complete]), total=total, left=left, head=head, back=back)
 
 
 def s004_047() -> Verdict:
     """32 samples a second under the ceiling of each format."""
     most = {dtype: diary.ceiling(dtype) for dtype in ("fp32", "tf32", "bf16")}
-    return Verdict(_ruling(each >= 32 for each in most.values()), most=most, share=diary.utilisation(32, "fp32"))
+    return Verdict(by_cases(each >= 32 for each in most.values()), most=most, share=diary.utilisation(32, "fp32"))
 
 
 def s004_048() -> Verdict:
@@ -67,7 +61,7 @@ def s004_048() -> Verdict:
     calls = 8 * (12 * GPT2.layers + 4)
     near = [abs(ms / 30 - 1) < 0.5 for ms in (fused, loop)]
     values = {"bytes": 28 * count / 1e9, "fused": fused, "loop": loop, "calls": calls, "each": 30e3 / calls}
-    return Verdict(_ruling(near), **values)
+    return Verdict(by_cases(near), **values)
 
 
 def s004_052() -> Verdict:
@@ -106,7 +100,7 @@ def s004_062() -> Verdict:
     plain, again = ({form: peak(form, recompute) for form in forms} for recompute in ("none", "full"))
     card = CARD.memory_capacity / 1e9
     fills = [plain[form] > 0.9 * card and again[form] < 0.6 * plain[form] for form in forms]
-    return Verdict(_ruling(fills), plain=plain, again=again, card=card)
+    return Verdict(by_cases(fills), plain=plain, again=again, card=card)
 
 
 def s004_063() -> Verdict:
@@ -115,7 +109,7 @@ def s004_063() -> Verdict:
     nbytes = 2 * 4 * 16 * diary.SEQ * GPT2.d_model  # read and written, four bytes each
     us = 1e6 * nbytes / CARD.memory_bandwidth
     right = [calls == 100, us > 150]
-    return Verdict(_ruling(right), calls=calls, mb=nbytes / 1e6, us=us, all=calls * us / 1e3)
+    return Verdict(by_cases(right), calls=calls, mb=nbytes / 1e6, us=us, all=calls * us / 1e3)
 
 
 def s004_065() -> Verdict:

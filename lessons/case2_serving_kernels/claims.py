@@ -4,16 +4,10 @@ from math import exp, prod
 
 from course_lib import experiments
 from course_lib.accounting import hardware
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.case2_serving_kernels import counted, roundings, sampling, splitting
 
 LAYERS = [(4096, 768), (4096, 16_384), (4096, 4096), (16_384, 4096)]
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def s001_04() -> Verdict:
@@ -24,7 +18,7 @@ def s001_04() -> Verdict:
     assert sum(roundings.close(0.0, value) for value in small) == 0  # without atol the zeros are noticed
     sums = roundings.share_of_sums()
     right = [share["fp32"] == 1, share["bf16"] == 1, sums == 1]
-    return Verdict(_ruling([*right, zeros < 0.5]), share=share, zeros=zeros, sums=sums)
+    return Verdict(by_cases([*right, zeros < 0.5]), share=share, zeros=zeros, sums=sums)
 
 
 def s001_12() -> Verdict:
@@ -49,7 +43,7 @@ def s001_02() -> Verdict:
     """Calls after which ten seconds of compiling are paid by the bytes that are saved, on an H100, by rows."""
     each = {rows: counted.saved_seconds(rows) / counted.LAYERS for rows in (8, 8192)}
     calls = {rows: 10 / seconds for rows, seconds in each.items()}
-    return Verdict(_ruling(number < 1e6 for number in calls.values()), calls=calls)
+    return Verdict(by_cases(number < 1e6 for number in calls.values()), calls=calls)
 
 
 def s001_03() -> Verdict:
@@ -61,7 +55,7 @@ def s001_03() -> Verdict:
 def s001_05() -> Verdict:
     """A hundred timed calls of 0.1 ms, after a warm-up and without one, where the first of them compiles."""
     times = {compiling: (compiling + 100 * 1e-4) / (100 * 1e-4) for compiling in (0, 1, 7)}
-    return Verdict(_ruling(factor < 1.1 for factor in times.values()), times=times)
+    return Verdict(by_cases(factor < 1.1 for factor in times.values()), times=times)
 
 
 def s001_06() -> Verdict:
@@ -74,7 +68,7 @@ def s001_06() -> Verdict:
 def s001_07() -> Verdict:
     """Intermediates of the two forms: results of calls but the last."""
     made = {"silu": 2 - 1, "sigmoid": 3 - 1}
-    return Verdict(_ruling(count > 1 for count in made.values()), made=made)
+    return Verdict(by_cases(count > 1 for count in made.values()), made=made)
 
 
 def s001_08() -> Verdict:
@@ -90,14 +84,14 @@ def s001_08() -> Verdict:
                 held.append(row <= column if outputs < inputs else column <= row)
         right[sharded] = held
     told = {sharded: f"{sum(held)} of {len(held)}" for sharded, held in right.items()}
-    return Verdict(_ruling(all(held) for held in right.values()), whole=told[False], shares=told[True])
+    return Verdict(by_cases(all(held) for held in right.values()), whole=told[False], shares=told[True])
 
 
 def s001_09() -> Verdict:
     """Numbers that each of 8 ranks sends: outputs stay in shares, are gathered, and the gradient of the inputs."""
     stays, gathered = (splitting.numbers_sent(4096, 16_384, 32, 8, "column", False, whole) for whole in (False, True))
     backward = 2 * 7 / 8 * 32 * 4096
-    return Verdict(_ruling(not sent for sent in (stays, gathered, backward)), gathered=gathered, backward=backward)
+    return Verdict(by_cases(not sent for sent in (stays, gathered, backward)), gathered=gathered, backward=backward)
 
 
 def s001_10() -> Verdict:
@@ -119,7 +113,7 @@ def s001_14() -> Verdict:
     both = splitting.numbers_sent(4096, 2048, 32, 2, "row", True, True)
     gathered = both + splitting.numbers_sent(4096, 4096, 32, 2, "column", False, True)
     third, usual = both not in (0, rows), False  # what the word means elsewhere: data, tensor, pipeline
-    return Verdict(_ruling([third, usual]), rows=rows, both=both, gathered=gathered)
+    return Verdict(by_cases([third, usual]), rows=rows, both=both, gathered=gathered)
 
 
 def s001_17() -> Verdict:
@@ -140,7 +134,7 @@ def s001_17() -> Verdict:
 def s001_18() -> Verdict:
     """Bytes of the same activations in three formats."""
     sent = {bits: splitting.numbers_sent(4096, 4096, 32, 8, "row", True, True) * bits / 8 for bits in (32, 16)}
-    return Verdict(_ruling(bits == 32 for bits in sent), sent=sent)
+    return Verdict(by_cases(bits == 32 for bits in sent), sent=sent)
 
 
 def s001_19() -> Verdict:
@@ -163,7 +157,7 @@ def s001_20() -> Verdict:
     took = experiments.load("sampler_times", "amd-epyc-2-cores").measured
     over = {name: took["multinomial"] / took[name] for name in ("Gumbel noise by two logs", "race", "inverse CDF")}
     gumbel, inverse = [over["Gumbel noise by two logs"], over["race"]], over["inverse CDF"]
-    return Verdict(_ruling(times > 1.25 for times in gumbel), two=gumbel[0], race=gumbel[1], inverse=inverse)
+    return Verdict(by_cases(times > 1.25 for times in gumbel), two=gumbel[0], race=gumbel[1], inverse=inverse)
 
 
 def s001_21() -> Verdict:
@@ -189,7 +183,7 @@ def s001_22() -> Verdict:
 def s001_23() -> Verdict:
     """Warps that the registers of a multiprocessor hold, by registers a thread."""
     warps = {registers: 65_536 // (-(-registers // 8) * 8 * 32) for registers in (32, 255)}
-    return Verdict(_ruling([True, warps[255] >= warps[32]]), warps=warps, share=warps[255] / 64)
+    return Verdict(by_cases([True, warps[255] >= warps[32]]), warps=warps, share=warps[255] / 64)
 
 
 def s001_24() -> Verdict:
@@ -202,10 +196,10 @@ def s001_24() -> Verdict:
         name: {step: share * (1 - 1 / times) for step, (share, times) in profile.items()}
         for name, profile in profiles.items()
     }
-    return Verdict(_ruling(steps["algorithm"] > steps["fusion"] for steps in saved.values()), saved=saved)
+    return Verdict(by_cases(steps["algorithm"] > steps["fusion"] for steps in saved.values()), saved=saved)
 
 
 def s001_27() -> Verdict:
     """Twelve candidates, ten calls of a millisecond each; the best is a tenth faster: is it paid?"""
     calls = 12 * 10 * 1e-3 / (0.1 * 1e-3)
-    return Verdict(_ruling(uses > calls for uses in (100, 1_000_000)), calls=calls)
+    return Verdict(by_cases(uses > calls for uses in (100, 1_000_000)), calls=calls)

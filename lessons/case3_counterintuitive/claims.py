@@ -6,17 +6,11 @@ from math import log2
 from course_lib import experiments
 from course_lib.accounting import hardware, roofline
 from course_lib.accounting.hardware import multiprocessors
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.case3_counterintuitive import counted
 
 RECORDED = "amd-epyc-2-cores"
 A100 = "a100-40-sxm"
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def s004_074() -> Verdict:
@@ -54,7 +48,7 @@ def s004_069() -> Verdict:
     small = found["16 bits, stable"] / found["16 bits, default"]
     large = found["32 bits, two radix passes"] / found["32 bits, default, no 512-bit registers"]
     plain = found["32 bits, two radix passes"] / found["32 bits, default, no vectors"]
-    return Verdict(_ruling(ratio > 1 for ratio in (small, large, plain)), small=small, large=large, plain=plain)
+    return Verdict(by_cases(ratio > 1 for ratio in (small, large, plain)), small=small, large=large, plain=plain)
 
 
 def s004_072() -> Verdict:
@@ -102,7 +96,7 @@ def s004_079() -> Verdict:
     saved, many = 8, 4
     spilled = {count: 8 * count for count in (0, 1, many)}
     return Verdict(
-        _ruling(nbytes > saved for nbytes in spilled.values()),
+        by_cases(nbytes > saved for nbytes in spilled.values()),
         saved=saved,
         one=spilled[1],
         several=spilled[many],
@@ -138,7 +132,7 @@ def s001_23() -> Verdict:
     many = multiprocessors.issue_share(most // 4, 1, latency=30)
     busy = {count: multiprocessors.issue_share(few // 4, count, latency=30) for count in (4, 16)}
     return Verdict(
-        _ruling(share > many for share in busy.values()),
+        by_cases(share > many for share in busy.values()),
         registers=255,
         warps=few,
         most=most,

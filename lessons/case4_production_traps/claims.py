@@ -4,14 +4,8 @@ from itertools import product
 from math import ceil
 
 from course_lib.accounting import models
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.case4_production_traps import allocator, elsewhere, keeping, replicas, syncing
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def s004_044() -> Verdict:
@@ -22,7 +16,7 @@ def s004_044() -> Verdict:
 
     tried = [ratio(host, device) for host, device in product((0.02, 0.1, 0.5, 1, 2, 5, 20, 50), repeat=2)]
     found = [ratio(1, 5), ratio(5, 5), ratio(5, 1)]
-    return Verdict(_ruling(each > 9 for each in tried), found=found, most=max(tried), tried=len(tried))
+    return Verdict(by_cases(each > 9 for each in tried), found=found, most=max(tried), tried=len(tried))
 
 
 def s004_086() -> Verdict:
@@ -43,14 +37,14 @@ def s004_086() -> Verdict:
     except allocator.CardFullError:
         failed = full.reserved > 1.9 * full.allocated
     holes = [nbytes // allocator.MIB for nbytes in (full.allocated, full.reserved)]
-    return Verdict(_ruling([*running, failed]), rising=found["ascending"], worst=worst, holes=holes)
+    return Verdict(by_cases([*running, failed]), rising=found["ascending"], worst=worst, holes=holes)
 
 
 def s004_042() -> Verdict:
     gain = {
         name: (copy + 1) / max(copy, 1) for name, copy in {"tenth": 0.1, "half": 0.5, "equal": 1, "tenfold": 10}.items()
     }
-    return Verdict(_ruling(1.5 <= each <= 2 for each in gain.values()), gain=gain)
+    return Verdict(by_cases(1.5 <= each <= 2 for each in gain.values()), gain=gain)
 
 
 def s004_045() -> Verdict:
@@ -63,7 +57,7 @@ def s004_045() -> Verdict:
         habit: sum(allocation.changes(torch, keeping.keep(torch, habit)))
         for habit in ("graph", "after-backward", "detach")
     }
-    ruling = _ruling(left[habit] < 10 * left["detach"] for habit in ("graph", "after-backward"))
+    ruling = by_cases(left[habit] < 10 * left["detach"] for habit in ("graph", "after-backward"))
     graph, after, detached = (nbytes / 1e6 for nbytes in left.values())
     return Verdict(ruling, graph=graph, after=after, detached=detached, steps=keeping.STEPS)
 
@@ -71,7 +65,7 @@ def s004_045() -> Verdict:
 def s004_084() -> Verdict:
     """Tiles of 128 × 128 of a product with 1,280 columns, on 80 SMs: one sample and 32, by rows a sample."""
     busy = {rows: tuple(min(80, ceil(n * rows / 128) * (1280 // 128)) for n in (1, 32)) for rows in (1, 49, 196)}
-    return Verdict(_ruling(many >= 7 * one for one, many in busy.values()), busy=busy)
+    return Verdict(by_cases(many >= 7 * one for one, many in busy.values()), busy=busy)
 
 
 def _need(lengths, policy="default") -> float:
@@ -87,7 +81,7 @@ def s004_087() -> Verdict:
     )
     card, climb = ([_need(lengths, policy) for policy in ("default", often)] for lengths in (worst, rising))
     calls = [allocator.train(worst, policy).calls for policy in ("default", often)]
-    ruling = _ruling([card[1] < 0.95 * card[0], climb[1] < 0.95 * climb[0], calls[1] <= calls[0]])
+    ruling = by_cases([card[1] < 0.95 * card[0], climb[1] < 0.95 * climb[0], calls[1] <= calls[0]])
     return Verdict(ruling, card=card, rising=climb, calls=calls)
 
 
@@ -99,7 +93,7 @@ def s004_088() -> Verdict:
     )
     card, fall = ([_need(lengths, policy) for policy in ("default", option)] for lengths in (worst, falling))
     runs = [allocator.train(worst, policy) for policy in ("default", option)]
-    ruling = _ruling([card[1] < 0.99 * card[0], fall[1] < 0.99 * fall[0]])
+    ruling = by_cases([card[1] < 0.99 * card[0], fall[1] < 0.99 * fall[0]])
     return Verdict(
         ruling,
         card=card,
@@ -117,7 +111,7 @@ def s004_089() -> Verdict:
     cache.malloc(120 * allocator.MIB)
     gone = kept + 120 * allocator.MIB - cache.reserved
     numbers = {"kept": kept, "after": cache.reserved, "gone": gone}
-    ruling = _ruling([kept == 100 * allocator.MIB, gone == 0])
+    ruling = by_cases([kept == 100 * allocator.MIB, gone == 0])
     return Verdict(ruling, **{name: f"{value // allocator.MIB}" for name, value in numbers.items()})
 
 
@@ -149,7 +143,7 @@ def s004_095() -> Verdict:
 def s004_098() -> Verdict:
     starts = {here: elsewhere.pick_kernel(here, ["8.0"], []) for here in ("8.6", "9.0", "7.0")}
     tuples, texts = (10, 0) >= (9, 0), "10.0" >= "9.0"
-    ruling = _ruling([tuples, *(each is not None for each in starts.values())])
+    ruling = by_cases([tuples, *(each is not None for each in starts.values())])
     return Verdict(ruling, tuples=tuples, texts=texts, starts=", ".join(each or "none" for each in starts.values()))
 
 
@@ -159,4 +153,4 @@ def s004_099() -> Verdict:
         kernel = elsewhere.Autotuned(elsewhere.TILES, elsewhere.tiled, key)
         kernel(rows=4096)
         over[key] = kernel(rows=32) / min(elsewhere.tiled(tile, rows=32) for tile in elsewhere.TILES)
-    return Verdict(_ruling(each == 1 for each in over.values()), keyed=over["rows",], stale=over[()])
+    return Verdict(by_cases(each == 1 for each in over.values()), keyed=over["rows",], stale=over[()])

@@ -2,7 +2,8 @@
 
 import json
 import sys
-import time
+
+from course_lib.experiments.running.racing import clocked
 
 
 def main(repeats: int) -> None:
@@ -21,10 +22,7 @@ def main(repeats: int) -> None:
     found = {name: [] for name in calls}
     for _ in range(repeats + 2):
         for name, call in calls.items():
-            begin = time.process_time()
-            for _ in range(5):
-                call()
-            found[name].append((time.process_time() - begin) / 5)
+            found[name].append(clocked(call, 5) / 5)
     print(json.dumps([torch.backends.cpu.get_cpu_capability(), {name: times[2:] for name, times in found.items()}]))
 
 

@@ -2,15 +2,11 @@
 
 from course_lib.accounting import hardware, memory, models, parallelism, precision
 from course_lib.experiments.nets import tiny_gpt
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, if_all
 
 SEVEN = 7_000_000_000  # parameters of the worked case; its shape is that of Llama-2 7B
 TEN = 10_000_000_000
 SHAPE = "llama2-7b"
-
-
-def _ruling(*tests: bool) -> str:
-    return "holds" if all(tests) else "fails"
 
 
 def _gb(size) -> float:
@@ -25,7 +21,7 @@ def s003_43() -> Verdict:
         resident += 1e-3
         rebuilt = precision.rounded(precision.rounded(rebuilt, "bf16") + 1e-3, "bf16")
     return Verdict(
-        _ruling(abs(rebuilt - resident) < 0.01),
+        if_all(abs(rebuilt - resident) < 0.01),
         state=_gb(state),
         without=_gb(int(state) - int(state["master"])),
         resident=precision.rounded(resident, "bf16"),
@@ -37,7 +33,7 @@ def s003_49() -> Verdict:
     totals = {name: memory.model_state(SEVEN, name) for name in ("fp32-adamw", "mixed-adamw")}
     wider = memory.recipe("mixed-adamw-4-byte-grads").total
     return Verdict(
-        _ruling(all(int(total) == 112e9 for total in totals.values())),
+        if_all(all(int(total) == 112e9 for total in totals.values())),
         each={name: memory.recipe(name).total for name in totals},
         total={name: _gb(total) for name, total in totals.items()},
         wider=wider,
@@ -75,7 +71,7 @@ def s003_55() -> Verdict:
         "cloud": (base + full + 40, 212),
     }
     return Verdict(
-        _ruling(all(right == stated for right, stated in sums.values())),
+        if_all(all(right == stated for right, stated in sums.values())),
         sums={name: right for name, (right, _) in sums.items()},
         stated={name: stated for name, (_, stated) in sums.items()},
     )
@@ -83,7 +79,7 @@ def s003_55() -> Verdict:
 
 def s003_01() -> Verdict:
     weights = precision.nbytes(TEN, "fp16")
-    return Verdict(_ruling(weights == 20e9, weights > 16 * 2**30), gb=weights / 1e9, gib=weights / 2**30)
+    return Verdict(if_all(weights == 20e9, weights > 16 * 2**30), gb=weights / 1e9, gib=weights / 2**30)
 
 
 def s003_02() -> Verdict:
@@ -96,7 +92,7 @@ def s003_02() -> Verdict:
         "activations": int(activations),
     }
     return Verdict(
-        _ruling(all(size > 0 for size in needed.values())),
+        if_all(all(size > 0 for size in needed.values())),
         weights=_gb(state["weights"]),
         **{name: _gb(size) for name, size in needed.items()},
     )
@@ -115,7 +111,7 @@ def s003_42() -> Verdict:
     moments = parts["moment1"] + parts["moment2"]
     stated = {"master": 28e9, "weights": 14e9, "grads": 14e9}
     return Verdict(
-        _ruling(moments == 56e9, *(parts[name] == size for name, size in stated.items())),
+        if_all(moments == 56e9, *(parts[name] == size for name, size in stated.items())),
         **{name: _gb(parts[name]) for name in stated},
         moments=_gb(moments),
         total=_gb(state),
@@ -139,7 +135,7 @@ def s003_47() -> Verdict:
     returned = (16 * SEVEN + one_tensor_a_layer) / 2**30
     kept = memory.activations(models.load(SHAPE), batch, seq, convention="megatron", recompute="selective")
     return Verdict(
-        _ruling(abs(returned / 160 - 1) < 0.1 or abs((16 * SEVEN + int(kept)) / 160e9 - 1) < 0.1),
+        if_all(abs(returned / 160 - 1) < 0.1 or abs((16 * SEVEN + int(kept)) / 160e9 - 1) < 0.1),
         returned=returned,
         sum=112 + 48,
         kept=_gb(kept),
@@ -170,7 +166,7 @@ def s003_56() -> Verdict:
     }
     sharded = memory.model_state(SEVEN, zero_stage=3, ranks=8)
     return Verdict(
-        _ruling(not below),
+        if_all(not below),
         size_needed=_gb(size_needed),
         below=", ".join(f"{name} ({_gb(size):,.0f} GB)" for name, size in below.items()),
         sharded=_gb(sharded),
@@ -185,7 +181,7 @@ def s003_57() -> Verdict:
     on_host = offloaded if stays <= t4 else offloaded + stays  # what does not fit the card is streamed from the host
     gpt2 = precision.nbytes(int(models.load("gpt2").parameters()), "fp32")
     return Verdict(
-        _ruling(on_host <= 1.5 * t4, gpt2 > 0.1 * 1.5 * h200),
+        if_all(on_host <= 1.5 * t4, gpt2 > 0.1 * 1.5 * h200),
         rule_16=_gb(1.5 * t4),
         offloaded=_gb(offloaded),
         stays=_gb(stays),
@@ -202,7 +198,7 @@ def s003_58() -> Verdict:
     needs = {batch: int(memory.training_peak(small, batch, 128)) for batch in (8, 4)}
     capacity = sum(needs.values()) // 2
     unchanged = [int(memory.training_peak(small, 8, 128)) <= capacity for _ in range(3)]
-    return Verdict(_ruling(any(unchanged)), capacity=capacity / 1e6, whole=needs[8] / 1e6, half=needs[4] / 1e6)
+    return Verdict(if_all(any(unchanged)), capacity=capacity / 1e6, whole=needs[8] / 1e6, half=needs[4] / 1e6)
 
 
 def s003_59() -> Verdict:
@@ -218,7 +214,7 @@ def s003_59() -> Verdict:
     low = recomputed(1)
     high = 16 * SEVEN + int(memory.activations(model, 32, 2048, convention="megatron", recompute="none"))
     return Verdict(
-        _ruling(low >= 0.95 * 124e9, high <= 1.05 * 172e9),
+        if_all(low >= 0.95 * 124e9, high <= 1.05 * 172e9),
         low=_gb(low),
         recomputed=_gb(recomputed(32)),
         high=_gb(high),

@@ -1,14 +1,10 @@
 """Claims on trial in Q3: each function decides one claim by computing it and returns the verdict with its numbers."""
 
 from course_lib.accounting import flops, hardware, inference, memory, models
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, if_all
 
 BATCH, SEQ = 32, 2048  # the case of the claims, on a model of their sizes
 SEVEN = models.Transformer("7B", layers=32, d_model=4096, heads=32, vocab=32000, context=2048)
-
-
-def _ruling(*tests: bool) -> str:
-    return "holds" if all(tests) else "fails"
 
 
 def _gb(number) -> float:
@@ -36,7 +32,7 @@ def s003_46() -> Verdict:
     }
     nearest_kept = min(int(layers["written_out"]), int(layers["without_scores"]))
     return Verdict(
-        _ruling(abs(_formula() / nearest_kept - 1) < 0.1),
+        if_all(abs(_formula() / nearest_kept - 1) < 0.1),
         formula=_gb(_formula()),
         **{name: _gb(size) for name, size in layers.items()},
     )
@@ -53,7 +49,7 @@ def s003_03() -> Verdict:
         for batch, seq in ((1, 128), (16, 1024))
     }
     return Verdict(
-        _ruling(of_resnet[32] < 1, of_gpt2[1, 128] > 1),
+        if_all(of_resnet[32] < 1, of_gpt2[1, 128] > 1),
         resnet_1=of_resnet[1],
         resnet_32=of_resnet[32],
         gpt2_short=of_gpt2[1, 128],
@@ -69,7 +65,7 @@ def s003_51() -> Verdict:
     cuts = {how: 1 - after[how] / before[how] for how in kept}
     plain, full = (int(flops.training_step(SEVEN, BATCH, SEQ, recompute=how)) for how in ("none", "full"))
     return Verdict(
-        _ruling(inputs <= 12e9, all(0.5 <= cut <= 0.8 for cut in cuts.values()), 1.2 <= full / plain <= 1.3),
+        if_all(inputs <= 12e9, all(0.5 <= cut <= 0.8 for cut in cuts.values()), 1.2 <= full / plain <= 1.3),
         inputs=_gb(inputs),
         before=before,
         after=after,
@@ -98,7 +94,7 @@ def s003_45() -> Verdict:
     by_formula = SEVEN.layers * _formula()
     candidates = (by_formula, int(_korthikanti()), int(_korthikanti("selective")))
     return Verdict(
-        _ruling(any(abs(value / 48e9 - 1) < 0.1 for value in candidates)),
+        if_all(any(abs(value / 48e9 - 1) < 0.1 for value in candidates)),
         gb=_gb(by_formula),
         gib=by_formula / 2**30,
         without_scores=_gb(_korthikanti("selective")),
@@ -113,7 +109,7 @@ def s003_48() -> Verdict:
     cache = int(memory.kv_cache(SEVEN, batch=BATCH, tokens=SEQ))
     two, eight = (_forward_only(layers) for layers in (2, 8))
     return Verdict(
-        _ruling(eight > 2 * two),
+        if_all(eight > 2 * two),
         planned=(weights + activations) / 2**30,
         tensor=_gb(_formula()),
         cache=_gb(cache),
@@ -140,7 +136,7 @@ def _forward_only(layers: int) -> int:
 def s003_54() -> Verdict:
     working = {"fused": _korthikanti("selective")["layer"], "written_out": _korthikanti()["layer"]}
     return Verdict(
-        _ruling(all(int(value) == 0 for value in working.values())),
+        if_all(all(int(value) == 0 for value in working.values())),
         fused=_gb(working["fused"]),
         written_out=_gb(working["written_out"]),
     )

@@ -3,17 +3,13 @@
 from course_lib.accounting import flops, hardware, models, roofline
 from course_lib.accounting.hardware import multiprocessors
 from course_lib.experiments import published
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, if_all
 
 A100 = "a100-40-sxm"
 # TFLOP/s without tensor cores in fp16 and fp64, and with them in fp64: NVIDIA A100 whitepaper, table 1 (2020)
 A100_FP16_LANES, A100_FP64_LANES, A100_FP64_TENSOR = 78e12, 9.7e12, 19.5e12
 SCHEDULERS = 4  # of an SM, one instruction a clock each: NVIDIA A100 whitepaper, "A100 SM Architecture" (2020)
 BEST_FOUND = "mamf-a100-bf16"  # best of a public search over shapes
-
-
-def _ruling(*tests: bool) -> str:
-    return "holds" if all(tests) else "fails"
 
 
 def _block(rows: int = 8 * 1024, tokens: int = 1024) -> dict[str, list[roofline.Op]]:
@@ -66,7 +62,7 @@ def s003_12() -> Verdict:
     unmixed = A100_FP64_TENSOR / A100_FP64_LANES
     sm = multiprocessors.one(A100)
     return Verdict(
-        _ruling(gain / by_format < 1.5, unmixed < 1.1),
+        if_all(gain / by_format < 1.5, unmixed < 1.1),
         gain=gain,
         by_format=by_format,
         by_core=gain / by_format,
@@ -81,7 +77,7 @@ def s002_10() -> Verdict:
     op = roofline.matmul(4096, 4096, 4096, dtype="fp16")
     place, best = op.on(A100), published.get(BEST_FOUND).ratio
     return Verdict(
-        _ruling(place.bound == "memory", best >= 0.95),
+        if_all(place.bound == "memory", best >= 0.95),
         intensity=place.intensity,
         ridge=place.ridge,
         bound=place.bound,
@@ -127,7 +123,7 @@ def s003_11() -> Verdict:
         "chains": issue[1] / issue[0],
         "cores": sm.tensor / sm.fp32,
     }
-    return Verdict(_ruling(*(factor >= 2 for factor in worth.values())), **worth)
+    return Verdict(if_all(*(factor >= 2 for factor in worth.values())), **worth)
 
 
 def s004_013() -> Verdict:
@@ -139,7 +135,7 @@ def s004_013() -> Verdict:
     best = published.get(BEST_FOUND).value
     shares = round(280e12 / peak, 1) == 0.9 and round(15e12 / peak, 2) == 0.05
     return Verdict(
-        _ruling(shares, best >= 280e12, naive >= 15e12),
+        if_all(shares, best >= 280e12, naive >= 15e12),
         high=280e12 / peak,
         low=15e12 / peak,
         best=best / 1e12,

@@ -6,15 +6,11 @@ from math import ceil, sqrt
 from course_lib import experiments
 from course_lib.accounting import flops, hardware, roofline
 from course_lib.accounting.hardware import multiprocessors
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases, if_all
 from course_lib.units.q05_flops_are_not_time import passes
 
 A100 = "a100-40-sxm"
 RECORDED = "amd-epyc-2-cores"  # the processor on which this project recorded its experiments
-
-
-def _ruling(*tests: bool) -> str:
-    return "holds" if all(tests) else "fails"
 
 
 def s002_18() -> Verdict:
@@ -35,7 +31,7 @@ def s002_18() -> Verdict:
     }
     assert all(passes.total(big).flops == 10 * passes.total(small).flops for small, big in pairs.values())
     ratios = {name: seconds_of(big) / seconds_of(small) for name, (small, big) in pairs.items()}
-    return Verdict(_ruling(all(2 <= ratio <= 5 for ratio in ratios.values())), ratios=ratios)
+    return Verdict(if_all(all(2 <= ratio <= 5 for ratio in ratios.values())), ratios=ratios)
 
 
 def seconds_of(ops: list[roofline.Op]) -> float:
@@ -47,7 +43,7 @@ def s002_03() -> Verdict:
     ridge = roofline.ridge_point(A100, "fp16")
     places = {n: op.on(A100) for n in (256, 512, 1024, 4096) for op in [roofline.matmul(n, n, n, dtype="fp16")]}
     crossing = next(n for n in range(1, 4096) if roofline.matmul(n, n, n, dtype="fp16").intensity >= ridge)
-    ruling = _ruling(places[256].bound == "compute", places[4096].bound == "memory")
+    ruling = if_all(places[256].bound == "compute", places[4096].bound == "memory")
     return Verdict(
         ruling,
         intensity={n: place.intensity for n, place in places.items()},
@@ -61,7 +57,7 @@ def s004_007() -> Verdict:
     op = roofline.matmul(4096, 4096, 4096, dtype="fp16")
     place = op.on(A100)
     return Verdict(
-        _ruling(round(op.bytes / 1e6) == 201, round(op.intensity) == 685),
+        if_all(round(op.bytes / 1e6) == 201, round(op.intensity) == 685),
         flops=op.flops / 1e9,
         moved=op.bytes / 1e6,
         intensity=op.intensity,
@@ -76,7 +72,7 @@ def s004_009() -> Verdict:
     roof = bandwidth * op.intensity
     share = reported / roof
     return Verdict(
-        _ruling(abs(share - 0.77) < 0.05), elements=rows * cols, moved=op.bytes / 1e6, roof=roof / 1e9, share=share
+        if_all(abs(share - 0.77) < 0.05), elements=rows * cols, moved=op.bytes / 1e6, roof=roof / 1e9, share=share
     )
 
 
@@ -87,7 +83,7 @@ def s002_01() -> Verdict:
     seconds = count / hardware.load(A100).peak("fp16")
     tiles = ceil(side * side / 128) * ceil(channels / 128)
     return Verdict(
-        _ruling(tiles >= multiprocessors),
+        if_all(tiles >= multiprocessors),
         flops=count / 1e6,
         microseconds=seconds * 1e6,
         tiles=tiles,
@@ -102,7 +98,7 @@ def s002_02() -> Verdict:
         for name, rows in {"training": 1024, "decoding": 1}.items()
     }
     by_memory = [place.bound == "memory" for place in places.values()]
-    ruling = "holds" if all(by_memory) else "holds-if" if any(by_memory) else "fails"
+    ruling = by_cases(by_memory)
     return Verdict(
         ruling,
         intensity={name: place.intensity for name, place in places.items()},
@@ -114,7 +110,7 @@ def s002_02() -> Verdict:
 def s002_05() -> Verdict:
     a100, v100 = hardware.load(A100), hardware.load("v100-sxm2")
     return Verdict(
-        _ruling(abs(a100.memory_bandwidth / 900e9 - 1) < 0.05),
+        if_all(abs(a100.memory_bandwidth / 900e9 - 1) < 0.05),
         peak=a100.peak("fp32") / 1e12,
         a100=a100.memory_bandwidth / 1e9,
         v100=v100.memory_bandwidth / 1e9,
@@ -128,18 +124,18 @@ def s002_06() -> Verdict:
         "narrow": roofline.matmul(4096, 4096, 4096, dtype="fp16"),
         "row": roofline.matmul(1, 4096, 4096, dtype="fp32"),
     }
-    ruling = _ruling(all(abs(op.intensity - 2) < 0.5 for op in shapes.values()))
+    ruling = if_all(all(abs(op.intensity - 2) < 0.5 for op in shapes.values()))
     return Verdict(ruling, **{name: op.intensity for name, op in shapes.items()})
 
 
 def s002_07() -> Verdict:
     needed = 20e12 / 2
-    return Verdict(_ruling(needed == 10e12), needed=needed / 1e12)
+    return Verdict(if_all(needed == 10e12), needed=needed / 1e12)
 
 
 def s002_08() -> Verdict:
     as_written = 900e9 / 10e13
-    return Verdict(_ruling(round(as_written, 2) == 0.09), as_written=as_written, meant=900e9 / 10e12)
+    return Verdict(if_all(round(as_written, 2) == 0.09), as_written=as_written, meant=900e9 / 10e12)
 
 
 def s002_14() -> Verdict:
@@ -173,7 +169,7 @@ def s004_008() -> Verdict:
     add = roofline.elementwise(100_000_000, reads=2, writes=1, flops_per_element=1, dtype="fp32")
     roof = 1.5e12 * add.intensity
     return Verdict(
-        _ruling(round(1 / add.intensity) == 12, round(roof / 1e9) == 125), elements=1 / add.intensity, roof=roof / 1e9
+        if_all(round(1 / add.intensity) == 12, round(roof / 1e9) == 125), elements=1 / add.intensity, roof=roof / 1e9
     )
 
 
@@ -182,7 +178,7 @@ def s004_011() -> Verdict:
     compulsory = roofline.matmul(n, n, n, dtype="fp16").bytes
     without_reuse = 2 * n**3 * fp16
     return Verdict(
-        _ruling(abs(without_reuse / 100e6 - 1) < 0.05), compulsory=compulsory / 1e6, without_reuse=without_reuse / 1e9
+        if_all(abs(without_reuse / 100e6 - 1) < 0.05), compulsory=compulsory / 1e6, without_reuse=without_reuse / 1e9
     )
 
 
@@ -197,7 +193,7 @@ def s004_012() -> Verdict:
 
     small, large = 1_000_000, 4_000_000  # elements of cache
     return Verdict(
-        _ruling(stated(large) <= stated(small)),
+        if_all(stated(large) <= stated(small)),
         stated=[stated(small), stated(large)],
         bound=[least(small), least(large)],
         once=3 * n * n,
@@ -211,7 +207,7 @@ def s002_09() -> Verdict:
     fused = roofline.elementwise(n, flops_per_element=3, dtype="fp16")
     before, after = sum(op.on(A100).seconds for op in apart), fused.on(A100).seconds
     return Verdict(
-        _ruling(fused.intensity > apart[0].intensity, after < before),
+        if_all(fused.intensity > apart[0].intensity, after < before),
         apart=apart[0].intensity,
         fused=fused.intensity,
         before=before * 1e6,
@@ -275,7 +271,7 @@ def s002_20() -> Verdict:
     orders = {name: rates[name] for name in ("row by row", "outer products")}
     passes = {"row by row": 4 * 512**2, "outer products": 2 * 4 * 512**2}  # B is read; C is read and written
     return Verdict(
-        _ruling(orders["row by row"] > 1.2 * orders["outer products"]),
+        if_all(orders["row by row"] > 1.2 * orders["outer products"]),
         rate={name: rate / 1e9 for name, rate in orders.items()},
         moved={name: size / 1e6 for name, size in passes.items()},
     )
@@ -288,7 +284,7 @@ def s002_21() -> Verdict:
         for side in (256, 1024, 8192)
     }
     small, *_, large = shares.values()
-    return Verdict(_ruling(small > large), shares=shares)
+    return Verdict(if_all(small > large), shares=shares)
 
 
 def s002_22() -> Verdict:
@@ -301,7 +297,7 @@ def s002_22() -> Verdict:
         "chains": times["cumulative sum"] / times["sum"],
         "reuse": rates["library, out="] / rates["row by row"],
     }
-    return Verdict(_ruling(*(ratio > 1.1 for ratio in ratios.values())), **ratios)
+    return Verdict(if_all(*(ratio > 1.1 for ratio in ratios.values())), **ratios)
 
 
 def s001_28() -> Verdict:
@@ -318,11 +314,11 @@ def s001_28() -> Verdict:
             "flops": roofline.Op(name, op.flops // 2, op.bytes, dtype="fp16").on(A100).seconds / whole,
         }
     locality_wins = [times["bytes"] < times["flops"] for times in halved.values()]
-    ruling = "holds" if all(locality_wins) else "holds-if" if any(locality_wins) else "fails"
+    ruling = by_cases(locality_wins)
     return Verdict(ruling, **halved)
 
 
 def s004_051() -> Verdict:
     intensity = 34.36e9 / 576e6
     roof = min(1.5e12 * intensity, hardware.load(A100).peak("fp16"))
-    return Verdict(_ruling(abs(intensity - 0.06) < 0.01, abs(roof - 90e9) < 5e9), intensity=intensity, roof=roof / 1e12)
+    return Verdict(if_all(abs(intensity - 0.06) < 0.01, abs(roof - 90e9) < 5e9), intensity=intensity, roof=roof / 1e12)

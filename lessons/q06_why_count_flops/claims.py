@@ -4,17 +4,13 @@ from course_lib import experiments
 from course_lib.accounting import flops, hardware, inference, models, roofline
 from course_lib.accounting.hardware import multiprocessors
 from course_lib.experiments import published
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, if_all
 from course_lib.units.q06_why_count_flops import waterfall
 
 A100 = "a100-40-sxm"
 GPT2 = models.load("gpt2")
 N, D, L, V = 1024, GPT2.d_model, GPT2.layers, GPT2.vocab
 BEST_FOUND = published.get("mamf-a100-bf16").value
-
-
-def _ruling(*tests: bool) -> str:
-    return "holds" if all(tests) else "fails"
 
 
 def _near(value: float, claimed: float, share: float = 0.05) -> bool:
@@ -36,14 +32,14 @@ def _million(value: float) -> float:
 
 def s003_30() -> Verdict:
     returned = L * (5 * D * D + 8 * D * D + 2 * D + 2 * D) + D * V + D * V
-    return Verdict(_ruling(80e6 <= returned <= 95e6), returned=returned, token=_token(), embedding=D * V)
+    return Verdict(if_all(80e6 <= returned <= 95e6), returned=returned, token=_token(), embedding=D * V)
 
 
 def s003_32() -> Verdict:
     claimed = {6e6: 1.67e6, 71e6: 140e3}
     rate = 10e12 / _token()
     return Verdict(
-        _ruling(any(_near(rate, tokens) for tokens in claimed.values())),
+        if_all(any(_near(rate, tokens) for tokens in claimed.values())),
         claimed=[10e12 / flop for flop in claimed],
         token=_million(_token()),
         rate=rate,
@@ -86,7 +82,7 @@ def s003_35() -> Verdict:
     fours = sum(_near(weights, 8) for weights in used.values())
     stands_out = all(balance[4] < ratio for factor, ratio in balance.items() if factor != 4)
     return Verdict(
-        _ruling(stands_out or fours > 0.9 * len(used)),
+        if_all(stands_out or fours > 0.9 * len(used)),
         balance=", ".join(f"{ratio:.0f}" for ratio in balance.values()),
         models=len(used),
         least=min(used.values()),
@@ -101,7 +97,7 @@ def s003_31() -> Verdict:
     others = 1 - int(flops.forward(GPT2, 1, N)) / int(rows)
     shares = {row["class"]: row["share"] for row in _profile().rows if row["batch"] == "large batch"}
     return Verdict(
-        _ruling(norms == 2 * D, residuals == 2 * D),
+        if_all(norms == 2 * D, residuals == 2 * D),
         norms=norms // D,
         residuals=residuals // D,
         others=others,
@@ -129,14 +125,14 @@ def s002_19() -> Verdict:
     by_roofline = within_two(lambda row: row["predicted"])
     cases = len(recorded.rows)
     return Verdict(
-        _ruling(by_flops < cases / 2, by_roofline > by_flops), cases=cases, by_flops=by_flops, by_roofline=by_roofline
+        if_all(by_flops < cases / 2, by_roofline > by_flops), cases=cases, by_flops=by_flops, by_roofline=by_roofline
     )
 
 
 def s003_23() -> Verdict:
     count = GPT2.parameters()
     return Verdict(
-        _ruling(_near(int(count), 117e6, 0.01)),
+        if_all(_near(int(count), 117e6, 0.01)),
         total=int(count),
         layers=int(count["layers"]),
         embeddings=int(count["embedding"]),
@@ -151,7 +147,7 @@ def s003_28() -> Verdict:
     layer = _layer("attention") + _layer("mlp")
     terms = (qkv == 3, out == 1, all(term == 1 for term in scores.values()), mlp == 8, GPT2.activation == "relu")
     return Verdict(
-        _ruling(*terms, _near(layer, 5_898_240), _near(L * layer, 70_778_880)),
+        if_all(*terms, _near(layer, 5_898_240), _near(L * layer, 70_778_880)),
         stated=10 * D * D,
         qkv=qkv,
         out=out,
@@ -170,7 +166,7 @@ def s003_29() -> Verdict:
     layer = int(flops.forward(GPT2, 1, N)["layer"]) / N
     six_n = flops.six_nd(int(GPT2.parameters()), 1)
     return Verdict(
-        _ruling(_near(layer, 6e6, 0.2)),
+        if_all(_near(layer, 6e6, 0.2)),
         layer=_million(layer),
         six_n=_million(six_n),
         with_pairs=_million(six_n + 12 * L * N * D),
@@ -207,7 +203,7 @@ def s003_40() -> Verdict:
     shares = waterfall.shares(_profile())
     used = shares.pop(waterfall.USED)
     unnamed = shares["between the operations"]
-    return Verdict(_ruling(unnamed < 0.25 * (100 - used)), used=used, lost=shares)
+    return Verdict(if_all(unnamed < 0.25 * (100 - used)), used=used, lost=shares)
 
 
 def s004_005() -> Verdict:

@@ -5,7 +5,7 @@ from math import log2
 
 from course_lib import experiments
 from course_lib.accounting import flops, hardware, models, roofline
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases, if_all
 from course_lib.words import words
 
 say = words(__file__)
@@ -15,10 +15,6 @@ EXPONENTIALS = 3.9e12  # a second on an H100 (Shah et al., "FlashAttention-3", a
 # Share of the peak, from the abstracts: arXiv 2307.08691 (for the first and the second), 2603.05451, and of the third the
 # final paper (NeurIPS 2024, "BF16 reaching up to 840 TFLOPs/s (85% utilization)"; the preprint, 2407.08608, has 75 % in FP16)
 PUBLISHED = {1: 0.40, 2: 0.73, 3: 0.85, 4: 0.71}  # on A100, A100, H100, B200
-
-
-def _ruling(*tests: bool) -> str:
-    return "holds" if all(tests) else "fails"
 
 
 def _near(value: float, stated: float, tolerance: float = 0.05) -> bool:
@@ -90,7 +86,7 @@ def _pairs(counted) -> int:
 def s000_01() -> Verdict:
     n = 2048
     head, layer = _head(n, 64), _pairs(_gpt2(n)["layer"])
-    return Verdict(_ruling(_near(head, n * n)), pairs=n * n, head=head, each=head / n**2, layer=layer / 1e9)
+    return Verdict(if_all(_near(head, n * n)), pairs=n * n, head=head, each=head / n**2, layer=layer / 1e9)
 
 
 def s000_02() -> Verdict:
@@ -99,7 +95,7 @@ def s000_02() -> Verdict:
     times = experiments.load("attention_scaling", "amd-epyc-2-cores").measured
     faster = {form: times[f"{form} {n}"] / times[f"linear {n}"] for form in ("SDPA", "eager")}
     as_fast = any(10 <= factor <= 40 for factor in faster.values())
-    return Verdict(_ruling(_near(linear, n), as_fast), linear=linear, flops=_head(n, d) / linear, faster=faster)
+    return Verdict(if_all(_near(linear, n), as_fast), linear=linear, flops=_head(n, d) / linear, faster=faster)
 
 
 def s000_03() -> Verdict:
@@ -145,7 +141,7 @@ def s003_15() -> Verdict:
     n = 64
     for row in _rows(n):
         max(row)
-    return Verdict(_ruling(_near(Counted.comparisons, n)), counted=Counted.comparisons, claimed=n)
+    return Verdict(if_all(_near(Counted.comparisons, n)), counted=Counted.comparisons, claimed=n)
 
 
 def s003_16() -> Verdict:
@@ -153,13 +149,13 @@ def s003_16() -> Verdict:
     for row in _rows(n):
         max(row)
     steps = Counted.comparisons + 3 * n * n + n * (n - 1)  # subtract, exp, divide; sum
-    return Verdict(_ruling(_near(steps, 4 * n * n + n)), steps=steps, claimed=4 * n * n + n)
+    return Verdict(if_all(_near(steps, 4 * n * n + n)), steps=steps, claimed=4 * n * n + n)
 
 
 def s003_17() -> Verdict:
     extra = {n: flops.softmax(n, n, stable=True) / flops.softmax(n, n) for n in (64, 4096, 2**20)}
     shares = {n: flops.softmax(n, n, stable=True) / _head(n, 64) for n in extra}
-    return Verdict(_ruling(extra[2**20] < 1.05), extra=extra, shares=shares)
+    return Verdict(if_all(extra[2**20] < 1.05), extra=extra, shares=shares)
 
 
 def s003_18() -> Verdict:
@@ -170,7 +166,7 @@ def s003_18() -> Verdict:
     weights = {name: x.exp() / x.exp().sum() for name, x in scores.items()}
     finite = {name: bool(result.isfinite().all()) for name, result in weights.items()}
     return Verdict(
-        _ruling(*finite.values()), **{name: say("finite", "yes" if right else "no") for name, right in finite.items()}
+        if_all(*finite.values()), **{name: say("finite", "yes" if right else "no") for name, right in finite.items()}
     )
 
 
@@ -179,7 +175,7 @@ def s003_19() -> Verdict:
 
     found = {"function": hasattr(torch, "softmax_"), "method": hasattr(torch.Tensor, "softmax_")}
     return Verdict(
-        _ruling(found["function"]), **{name: say("there", "yes" if there else "no") for name, there in found.items()}
+        if_all(found["function"]), **{name: say("there", "yes" if there else "no") for name, there in found.items()}
     )
 
 
@@ -189,9 +185,7 @@ def s003_20() -> Verdict:
         for j, score in enumerate(row):
             row[j] = score if j <= i else hidden
     full, causal = _pairs(_gpt2(4096)), _pairs(_gpt2(4096, causal=True))
-    return Verdict(
-        _ruling(_near(Counted.multiplications, n * n)), counted=Counted.multiplications, causal=causal / full
-    )
+    return Verdict(if_all(_near(Counted.multiplications, n * n)), counted=Counted.multiplications, causal=causal / full)
 
 
 def s003_21() -> Verdict:
@@ -210,7 +204,7 @@ def s003_22() -> Verdict:
     peak = hardware.load(H100).peak("bf16")
     exps = {d: (1 / EXPONENTIALS) / (4 * d / peak) for d in (64, 128)}
     grows = share[2**18] > 1.5 * share[1024]
-    return Verdict(_ruling(grows, share[2**18] > 0.5), share=share, of_time=of_time, exps=exps)
+    return Verdict(if_all(grows, share[2**18] > 0.5), share=share, of_time=of_time, exps=exps)
 
 
 # ---------------------------------------------------------------- fused attention
@@ -218,7 +212,7 @@ def s003_22() -> Verdict:
 
 def s002_12() -> Verdict:
     reached = [share >= 0.85 for share in PUBLISHED.values()]
-    ruling = "holds" if all(reached) else "holds-if" if any(reached) else "fails"
+    ruling = by_cases(reached)
     return Verdict(ruling, published=PUBLISHED)
 
 
@@ -230,7 +224,7 @@ def s002_13() -> Verdict:
         seconds = sum(op.on(A100).seconds for op in ops)
         shares[f"{dtype}_{d}"] = products / seconds / hardware.load(A100).peak(dtype)
     within = [0.1 <= share <= 0.2 for share in shares.values()]
-    ruling = "holds" if all(within) else "holds-if" if any(within) else "fails"
+    ruling = by_cases(within)
     return Verdict(ruling, **shares)
 
 
@@ -250,7 +244,7 @@ def s004_026() -> Verdict:
     orders = [log2(_training(2 * n, d)[i] / _training(n, d)[i]) for i in range(2)]
     eager = sum(op.bytes for op in _eager(n, d, "fp16")) / 2
     return Verdict(
-        _ruling(orders[1] < orders[0] - 0.1 or fused < written_out),
+        if_all(orders[1] < orders[0] - 0.1 or fused < written_out),
         orders=orders,
         training=fused / written_out,
         traffic=_blocked_numbers(n, d, 50_000) / eager,
@@ -263,7 +257,7 @@ def s004_026() -> Verdict:
 def s004_049() -> Verdict:
     scores = 32 * 2048**2
     sizes = {dtype: scores * size for dtype, size in (("FP32", 4), ("FP16", 2))}
-    ruling = _ruling(any(_near(size, 128 * 2**20) or _near(size, 128e6) for size in sizes.values()))
+    ruling = if_all(any(_near(size, 128 * 2**20) or _near(size, 128e6) for size in sizes.values()))
     return Verdict(ruling, scores=scores, sizes={dtype: size / 2**20 for dtype, size in sizes.items()})
 
 
@@ -271,7 +265,7 @@ def s004_050() -> Verdict:
     ops = {dtype: _eager(2048, 64, dtype, heads=32) for dtype in ("fp32", "fp16")}
     totals = {dtype: sum(op.bytes for op in own) for dtype, own in ops.items()}
     steps = {dtype: [op.bytes / 2**20 for op in own] for dtype, own in ops.items()}
-    ruling = _ruling(any(_near(total, 576 * unit, 0.1) for total in totals.values() for unit in (10**6, 2**20)))
+    ruling = if_all(any(_near(total, 576 * unit, 0.1) for total in totals.values() for unit in (10**6, 2**20)))
     return Verdict(
         ruling,
         steps=steps,

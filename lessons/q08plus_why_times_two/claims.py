@@ -2,7 +2,7 @@
 
 from course_lib.accounting import economics, flops, hardware
 from course_lib.accounting.hardware import multiprocessors
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, if_all
 from course_lib.units.q08plus_why_times_two.experiments import counted_matmul as counted
 
 A100, H100 = "a100-40-sxm", "h100-sxm"
@@ -26,10 +26,6 @@ NVIDIA = {
 AMD = {"mi250x": (220, 64, 1.7e9, 47.9e12), "mi300x": (304, 128, 2.1e9, 163.4e12)}
 
 
-def _ruling(*tests: bool) -> str:
-    return "holds" if all(tests) else "fails"
-
-
 def _numbers(rows: int, columns: int, tally: counted.Tally, zero=lambda row, column: False):
     return [
         [counted.Number(0.0 if zero(row, column) else 1.0 + row + column, tally) for column in range(columns)]
@@ -49,14 +45,14 @@ def s003_07() -> Verdict:
     as_claimed = (
         (tally.multiplications, tally.additions, tally.total) == (k, k - 1, 2 * k - 1) for k, tally in tallies.items()
     )
-    return Verdict(_ruling(*as_claimed), tallies=tallies)
+    return Verdict(if_all(*as_claimed), tallies=tallies)
 
 
 def s003_08() -> Verdict:
     exact, convention = _count(2, 3, 2).total, flops.matmul(2, 3, 2)
     error = convention / exact - 1
     return Verdict(
-        _ruling(exact == 20, convention == 24, round(error, 2) == 0.2), exact=exact, convention=convention, error=error
+        if_all(exact == 20, convention == 24, round(error, 2) == 0.2), exact=exact, convention=convention, error=error
     )
 
 
@@ -67,7 +63,7 @@ def s003_09() -> Verdict:
         for name, (clock, lanes) in NVIDIA.items()
     }
     each |= {name: peak / (units * a_clock * clock) for name, (units, a_clock, clock, peak) in AMD.items()}
-    return Verdict(_ruling(any(value < 1.5 for value in each.values())), each=each)
+    return Verdict(if_all(any(value < 1.5 for value in each.values())), each=each)
 
 
 def s003_10() -> Verdict:
@@ -82,7 +78,7 @@ def s003_10() -> Verdict:
             "dollars": economics.cost(price_per_hour=price, seconds=seconds) / 1e3,
         }
     too_low = (estimates["without"][what] < 0.99 * value for what, value in estimates["with_it"].items())
-    return Verdict(_ruling(*too_low), **estimates)
+    return Verdict(if_all(*too_low), **estimates)
 
 
 def s003_13() -> Verdict:
@@ -111,7 +107,7 @@ def s003_36() -> Verdict:
     counted.product(_numbers(m, k, single), _numbers(k, n, single), zero=zero)
     factor = single.total / (m * k * n)
     return Verdict(
-        _ruling(factor == 1),
+        if_all(factor == 1),
         total=single.total,
         factor=factor,
         multiplications=single.multiplications,
@@ -126,7 +122,7 @@ def s001_11() -> Verdict:
     zero = counted.Number(0.0, tally)
     counted.product(_numbers(batch, inputs, tally), _numbers(inputs, outputs, tally), zero=zero)
     return Verdict(
-        _ruling(tally.total == batch * inputs * outputs),
+        if_all(tally.total == batch * inputs * outputs),
         products=batch * inputs * outputs,
         multiplications=tally.multiplications,
         total=tally.total,
@@ -138,7 +134,7 @@ def own_33() -> Verdict:
     multiply_adds = sms * lanes_of_one * clock
     lanes, tensor = 2 * multiply_adds, device.peak("bf16")
     return Verdict(
-        _ruling(abs(lanes / 33.5e12 - 1) < 0.05, abs(tensor / lanes / 30 - 1) < 0.05),
+        if_all(abs(lanes / 33.5e12 - 1) < 0.05, abs(tensor / lanes / 30 - 1) < 0.05),
         sms=sms,
         lanes=lanes_of_one,
         clock=clock / 1e9,

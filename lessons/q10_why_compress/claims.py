@@ -1,7 +1,7 @@
 """The claims on trial of Q10, decided by code."""
 
 from course_lib.accounting import hardware
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q10_why_compress import network, serving
 
 
@@ -21,7 +21,7 @@ def s003_71() -> Verdict:
     prompt = serving.prompt_seconds(2048) / serving.prompt_seconds(2048, "4.5-bit")
     before, after = _right(8)
     gains = [ratio > 1.05 for ratio in (one, many, prompt)]
-    ruling = "holds" if all(gains) else "holds-if" if any(gains) else "fails"
+    ruling = by_cases(gains)
     return Verdict(ruling, one=one, many=many, prompt=prompt, lost=abs(before - after))
 
 

@@ -4,7 +4,7 @@ from functools import cache
 
 from course_lib.accounting import inference
 from course_lib.experiments import batchers
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q11_throughput_or_latency import serving
 
 
@@ -53,7 +53,7 @@ def s003_33() -> Verdict:
     )
     prompt = inference.prefill("gpt2", batch=1, tokens=1024, device="a100-40-sxm", mfu=1).tokens_per_second
     possible = [bound >= claimed[0] for bound in (alone, together, prompt)]
-    ruling = "holds" if all(possible) else "holds-if" if any(possible) else "fails"
+    ruling = by_cases(possible)
     return Verdict(ruling, alone=alone, together=together, prompt=prompt, batch=batch)
 
 

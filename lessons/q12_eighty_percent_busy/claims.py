@@ -3,18 +3,12 @@
 from course_lib import experiments
 from course_lib.accounting import hardware, roofline
 from course_lib.accounting.queues import launch, pipeline
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q12_eighty_percent_busy.needles import needles
 
 H100, A100 = "h100-sxm", "a100-40-sxm"
 ISSUE, GAP = 7e-6, 1e-6  # s
 RECORDED = "amd-epyc-2-cores"  # the processor on which this project recorded its experiments
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def s003_39() -> Verdict:
@@ -54,7 +48,7 @@ def s004_093() -> Verdict:
         # workers that compute are no more than the cores
         stages = {"fetch": (float(fetch), min(8, cores or 8)), "step": 1.0}
         pace[name] = pipeline.rate(stages).per_second
-    return Verdict(_ruling(share == 1 for share in pace.values()), pace=pace)
+    return Verdict(by_cases(share == 1 for share in pace.values()), pace=pace)
 
 
 def s004_035() -> Verdict:
@@ -89,7 +83,7 @@ def s004_036() -> Verdict:
     small = published("b200-1b-fwd-eager").value / published("b200-1b-fwd-graphs").value
     decode = published("cloudai-8b-decode-eager").value / published("cloudai-8b-decode-graph").value
     inside = [1.05 <= value <= 1.3 for value in (*gain.values(), mixed, small, decode)]
-    return Verdict(_ruling(inside), gain=gain, mixed=mixed, small=small, decode=decode)
+    return Verdict(by_cases(inside), gain=gain, mixed=mixed, small=small, decode=decode)
 
 
 def s004_004() -> Verdict:
@@ -97,7 +91,7 @@ def s004_004() -> Verdict:
     runs = {
         2**power: roofline.elementwise(2**power, reads=2, dtype="bf16").on(H100).seconds for power in (16, 20, 24, 28)
     }
-    return Verdict(_ruling(run < 5e-6 for run in runs.values()), runs={size: run * 1e6 for size, run in runs.items()})
+    return Verdict(by_cases(run < 5e-6 for run in runs.values()), runs={size: run * 1e6 for size, run in runs.items()})
 
 
 def s004_027() -> Verdict:
@@ -113,7 +107,7 @@ def s004_027() -> Verdict:
         shown[name] = max(time / longest for time in times.values())
         of_memory[name] = times["memory"] / longest
     assert all(share > 0.8 for share in shown.values())
-    return Verdict(_ruling(share > 0.8 for share in of_memory.values()), of_memory=of_memory)
+    return Verdict(by_cases(share > 0.8 for share in of_memory.values()), of_memory=of_memory)
 
 
 def s004_028() -> Verdict:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 from course_lib.experiments.profile.machine import cores as cores
+from course_lib.experiments.running.racing import clocked
 
 SIDE = 512  # of the matrices of a step
 ROWS = 64
@@ -34,12 +35,7 @@ def step(torch, layers: int = LAYERS) -> Callable[[], object]:
 def seconds_of(call: Callable[[], object], times: int = 9) -> float:
     """The median of `times` calls, after one that is not counted."""
     call()
-    found = []
-    for _ in range(times):
-        before = time.perf_counter()
-        call()
-        found.append(time.perf_counter() - before)
-    return statistics.median(found)
+    return statistics.median(clocked(call, clock=time.perf_counter) for _ in range(times))
 
 
 def watched(call: Callable[[], object], seconds: float) -> tuple[float, float, float]:

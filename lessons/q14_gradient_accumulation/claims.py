@@ -5,16 +5,10 @@ from collections.abc import Sequence
 from statistics import fmean, pvariance
 
 from course_lib.accounting import memory, models, roofline
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q14_gradient_accumulation.adam import step_lengths
 
 NUMBERS = (1.0, 2.0, 3.0, 6.0, 2.0, 4.0, 1.0, 5.0)
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def _gradient(inputs: Sequence[float], targets: Sequence[float] | None = None) -> float:
@@ -47,7 +41,7 @@ def s003_62() -> Verdict:
         "norm": fmean(_gradient(_normalised(part), part) for part in halves) / _gradient(_normalised(NUMBERS), NUMBERS),
     }
     off = {name: abs(ratio - 1) for name, ratio in found.items()}
-    return Verdict(_ruling(value < 1e-9 for value in off.values()), off=off)
+    return Verdict(by_cases(value < 1e-9 for value in off.values()), off=off)
 
 
 def s003_61() -> Verdict:
@@ -58,7 +52,7 @@ def s003_61() -> Verdict:
         return [int(memory.accumulated_peak("gpt2", parts=parts, **how)) / 1e9 for parts in (1, batch)]
 
     long, short = peaks(16, 1024), peaks(4, 16)
-    return Verdict(_ruling(after < before for before, after in (long, short)), long=long, short=short)
+    return Verdict(by_cases(after < before for before, after in (long, short)), long=long, short=short)
 
 
 def slower() -> Verdict:
@@ -69,7 +63,7 @@ def slower() -> Verdict:
 
     parts = {count: seconds(count) / seconds(1) for count in (16, 256, 2048)}
     update = 7 * 4 * int(models.load("gpt2").parameters())  # AdamW reads four numbers a weight and writes three
-    return Verdict(_ruling(ratio > 1.05 for ratio in parts.values()), parts=parts, updates=16 * update / update)
+    return Verdict(by_cases(ratio > 1.05 for ratio in parts.values()), parts=parts, updates=16 * update / update)
 
 
 def no_division() -> Verdict:
@@ -83,7 +77,7 @@ def no_division() -> Verdict:
 
     # the decay pulls against the gradient: -0.1 · a weight of 0.2
     found = {"plain": ratio(0.01), "epsilon": ratio(1e-8), "decay": ratio(0.01, decay=-0.02)}
-    return Verdict(_ruling(abs(value - 1) < 0.01 for value in found.values()), ratio=found)
+    return Verdict(by_cases(abs(value - 1) < 0.01 for value in found.values()), ratio=found)
 
 
 def dropout() -> Verdict:

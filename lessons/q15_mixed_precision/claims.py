@@ -5,17 +5,11 @@ import random
 
 from course_lib.accounting import hardware, memory, models, precision, roofline
 from course_lib.accounting.queues import launch
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q15_mixed_precision import narrow
 
 A100 = "a100-40-sxm"
 MIXED, WIDE = memory.recipe("mixed-adamw"), memory.recipe("fp32-adamw")
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def s000_27() -> Verdict:
@@ -27,7 +21,7 @@ def s000_27() -> Verdict:
     over = precision.rounded(precision.rounded(large, "fp16"), "fp32")
     cured = (alone == 1 < master, given > 0, math.isfinite(over))
     return Verdict(
-        _ruling(cured),
+        by_cases(cured),
         alone=alone,
         master=master,
         gradient=precision.rounded(gradient, "fp16"),
@@ -54,7 +48,7 @@ def s003_63() -> Verdict:
     gain["launches"] = runs[0] / runs[1]
     halved = [2 * state["mixed"] == state["fp32"], *(kept[p] < 0.6 * kept["fp32"] for p in ("bf16", "amp-bf16"))]
     faster = [times > 1.1 for times in gain.values()]
-    return Verdict(_ruling([*halved, *faster]), state=state, kept=kept, gain=gain)
+    return Verdict(by_cases([*halved, *faster]), state=state, kept=kept, gain=gain)
 
 
 def s003_49() -> Verdict:
@@ -70,7 +64,7 @@ def s003_50() -> Verdict:
     kept = memory.Recipe(1, 1, master=4, moment1=4, moment2=4).total
     inside = MIXED.total
     fits = [total == 14 for total in (kept, inside)]
-    return Verdict(_ruling(fits), kept=kept, kept_gb=7 * kept, inside=inside, inside_gb=7 * inside)
+    return Verdict(by_cases(fits), kept=kept, kept_gb=7 * kept, inside=inside, inside_gb=7 * inside)
 
 
 def s003_64() -> Verdict:
@@ -109,7 +103,7 @@ def s003_75() -> Verdict:
     chance = sum(runs) / len(runs)
     fails_alone = [abs(end - 1.5) > 0.25 for end in alone.values()]
     only_cure = [abs(end - 1.5) > 0.25 for end in (total, chance)]
-    return Verdict(_ruling([*fails_alone, *only_cure]), alone=alone, master=master, kahan=total, chance=chance)
+    return Verdict(by_cases([*fails_alone, *only_cure]), alone=alone, master=master, kahan=total, chance=chance)
 
 
 def s004_096() -> Verdict:
@@ -146,4 +140,4 @@ def s004_060() -> Verdict:
     before = norm * scale * min(1.0, most / (norm * scale)) / scale
     after = norm * min(1.0, most / norm)
     unread = norm * scale / scale == norm
-    return Verdict(_ruling([unread, before == after]), seen=norm * scale, before=before, after=after)
+    return Verdict(by_cases([unread, before == after]), seen=norm * scale, before=before, after=after)

@@ -2,17 +2,11 @@
 
 from course_lib import experiments
 from course_lib.accounting import optimisation
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q16_learning_rate_schedules import bowls, networks
 from course_lib.units.q16_learning_rate_schedules.schedules import rates
 
 RECORDED = "amd-epyc-2-cores"  # the processor on which this project recorded its experiments
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def s003_65() -> Verdict:
@@ -21,7 +15,7 @@ def s003_65() -> Verdict:
     bowl, reverse = (bowls.expected(order)[-1] for order in (falling, falling[::-1]))
     gpt = experiments.load("warm_up", RECORDED).measured
     none, warm = gpt["0.01, none"], gpt["0.01, warm-up"]
-    return Verdict(_ruling([bowl < reverse, none < warm]), bowl=bowl, reverse=reverse, none=none, warm=warm)
+    return Verdict(by_cases([bowl < reverse, none < warm]), bowl=bowl, reverse=reverse, none=none, warm=warm)
 
 
 def cosine_beats_constant() -> Verdict:
@@ -29,7 +23,7 @@ def cosine_beats_constant() -> Verdict:
     found = experiments.load("schedules", RECORDED).measured
     peaks = ("0.001", "0.003", "0.01", "0.03")
     cosine, constant = ({peak: found[f"{kind}, {peak}"] for peak in peaks} for kind in ("cosine", "constant"))
-    return Verdict(_ruling(cosine[peak] < constant[peak] for peak in peaks), cosine=cosine, constant=constant)
+    return Verdict(by_cases(cosine[peak] < constant[peak] for peak in peaks), cosine=cosine, constant=constant)
 
 
 def above_it_diverges() -> Verdict:
@@ -38,7 +32,7 @@ def above_it_diverges() -> Verdict:
     runs = {f"{rate:g}": networks.descend(rate) for rate in (0.15, 0.2, 0.25)}
     gone = {rate: not run.losses[-1] < networks.GONE for rate, run in runs.items()}
     return Verdict(
-        _ruling(gone.values()),
+        by_cases(gone.values()),
         limit=limit,
         over={rate: float(rate) / limit for rate in runs},
         fall={rate: run.fall for rate, run in runs.items()},
@@ -51,5 +45,5 @@ def adam_normalises() -> Verdict:
     found = experiments.load("warm_up", RECORDED).measured
     none, warm, filled = (found[f"0.01, {start}"] for start in ("none", "warm-up", "filled"))
     small_none, small_warm = (found[f"0.001, {start}"] for start in ("none", "warm-up"))
-    ruling = _ruling([small_none <= small_warm, none <= warm])
+    ruling = by_cases([small_none <= small_warm, none <= warm])
     return Verdict(ruling, small_none=small_none, small_warm=small_warm, none=none, warm=warm, filled=filled)

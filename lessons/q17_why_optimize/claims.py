@@ -3,23 +3,17 @@
 from itertools import pairwise
 
 from course_lib.accounting import economics
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q17_why_optimize import growth, projects
 
 YEAR = 365 * 86_400  # s
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def s000_05() -> Verdict:
     """A bill of a million, attention three times as fast, by attention's share of the time, which is not all of it."""
     bills = {per_cent: 1e6 * (1 - projects.saved(per_cent / 100, 3)) for per_cent in (10, 24, 50, 90, 99)}
     needed = (1 - 0.33) / projects.saved(1, 3)  # the share at which the bill is 330 thousand
-    return Verdict(_ruling(bill < 330_500 for bill in bills.values()), bills=bills, needed=needed)
+    return Verdict(by_cases(bill < 330_500 for bill in bills.values()), bills=bills, needed=needed)
 
 
 def s003_76() -> Verdict:
@@ -29,7 +23,7 @@ def s003_76() -> Verdict:
     flops, nbytes = growth.a_year(dollar.flops, span), growth.a_year(dollar.bytes, span)
     work = growth.a_year(growth.work(), growth.between_trainings())
     bills = {"grows": work / flops, "stays": 1 / flops, "stays, bytes": 1 / nbytes}
-    return Verdict(_ruling(bill > 1 for bill in bills.values()), bills=bills, work=work, flops=flops, bytes=nbytes)
+    return Verdict(by_cases(bill > 1 for bill in bills.values()), bills=bills, work=work, flops=flops, bytes=nbytes)
 
 
 def s000_10() -> Verdict:
@@ -40,7 +34,7 @@ def s000_10() -> Verdict:
 
     found = {price: a_year(1_000_000, price) for price in (2, 6.88, 10)}
     needed = 1e5 / a_year(1, 2) / 1e6
-    return Verdict(_ruling(value >= 100_000 for value in found.values()), found=found, needed=needed)
+    return Verdict(by_cases(value >= 100_000 for value in found.values()), found=found, needed=needed)
 
 
 def s000_06() -> Verdict:
@@ -70,7 +64,7 @@ def s000_11() -> Verdict:
     """60 dollars a day, against no work, two weeks, and ten weeks of it."""
     saved = 60 * 365
     left = {weeks: saved - weeks * projects.WEEK for weeks in (0, 2, 10)}
-    return Verdict(_ruling(value == saved for value in left.values()), left=left, roi=left[2] / (2 * projects.WEEK))
+    return Verdict(by_cases(value == saved for value in left.values()), left=left, roi=left[2] / (2 * projects.WEEK))
 
 
 def s004_020() -> Verdict:

@@ -6,13 +6,8 @@ from statistics import fmean, pvariance
 
 from course_lib import experiments
 from course_lib.accounting import hardware, roofline
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q18_operator_fusion import folding, generated, saving
-
-
-def _ruling(cases) -> str:
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def s000_19() -> Verdict:
@@ -23,7 +18,7 @@ def s000_19() -> Verdict:
         outputs = folding.convolved([*folding.INPUT, 0.0, 0.0, last])
         first.append(folding.normed(outputs, fmean(outputs), pvariance(outputs))[0])
     behind = folding.error_behind()
-    ruling = _ruling(off < 1e-9 for off in (behind, border, abs(first[0] - first[1])))
+    ruling = by_cases(off < 1e-9 for off in (behind, border, abs(first[0] - first[1])))
     return Verdict(ruling, behind=behind, inside=inside, border=border, first=first)
 
 
@@ -50,12 +45,12 @@ def s000_18() -> Verdict:
         return 1 - fused.bytes / sum(op.bytes for op in calls)
 
     one, two = less(1), less(2)
-    return Verdict(_ruling(abs(value - 2 / 3) < 0.01 for value in (one, two)), one=one, two=two)
+    return Verdict(by_cases(abs(value - 2 / 3) < 0.01 for value in (one, two)), one=one, two=two)
 
 
 def s000_20() -> Verdict:
     saved = {channels: saving.saved(channels, 3) for channels in (64, 256, 512)}
-    return Verdict(_ruling(share >= 0.5 for share in saved.values()), saved=saved)
+    return Verdict(by_cases(share >= 0.5 for share in saved.values()), saved=saved)
 
 
 def s000_21() -> Verdict:
@@ -63,7 +58,7 @@ def s000_21() -> Verdict:
     whose row waits for its sum while one vector more is worked on, against the 32 of AVX-512.
     """
     alive, waiting = generated.alive(generated.LOOP), generated.BUFFER // 16
-    return Verdict(_ruling([alive > 16, waiting + 1 > 32]), alive=alive, waiting=waiting)
+    return Verdict(by_cases([alive > 16, waiting + 1 > 32]), alive=alive, waiting=waiting)
 
 
 def s000_22() -> Verdict:
@@ -81,7 +76,7 @@ def s000_23() -> Verdict:
         a100.level("shared").capacity // multiprocessors
     )  # one memory: L1, and shared memory where a kernel asks for it
     many, few = (near // (warps * 32 * 4) for warps in (64, 8))
-    return Verdict(_ruling(spilled > few for spilled in (16, 256)), many=many, few=few)
+    return Verdict(by_cases(spilled > few for spilled in (16, 256)), many=many, few=few)
 
 
 def s000_25() -> Verdict:
@@ -93,7 +88,7 @@ def s000_25() -> Verdict:
 
     short, long = dearer(1), dearer(200)
     breaks = experiments.load("compile_report", "amd-epyc-2-cores").measured["if x.sum() > 0"]
-    return Verdict(_ruling(times > 1.01 for times in (short, long)), short=short, long=long, breaks=breaks)
+    return Verdict(by_cases(times > 1.01 for times in (short, long)), short=short, long=long, breaks=breaks)
 
 
 def s004_010() -> Verdict:
@@ -101,7 +96,7 @@ def s004_010() -> Verdict:
     tuned, twice = 1 / 0.75, (2 + 1) / (1 + 1) / 0.75
     calls = [roofline.elementwise(1000), roofline.elementwise(1000, reads=2)]
     fused = sum(call.bytes for call in calls) / roofline.fuse(calls, intermediates=[4000]).bytes
-    return Verdict(_ruling(gain < fused for gain in (tuned, twice)), tuned=tuned, fused=fused, twice=twice)
+    return Verdict(by_cases(gain < fused for gain in (tuned, twice)), tuned=tuned, fused=fused, twice=twice)
 
 
 def s004_035() -> Verdict:

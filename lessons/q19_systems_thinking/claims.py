@@ -2,7 +2,7 @@
 
 from course_lib.accounting import economics, hardware
 from course_lib.accounting.queues import pipeline
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q19_systems_thinking import stages
 
 MATRIX = {"A": (0.5, 2), "B": (0.3, 3), "C": (0.1, 10)}  # share of the time, speed-up
@@ -17,7 +17,7 @@ def s004_021() -> Verdict:
     saved = {"large": _saved(50, 1.1), "small": _saved(30, 3)}
     alike = (_saved(50, 2), _saved(30, 2))
     right = (saved["large"] > saved["small"], alike[0] > alike[1])
-    return Verdict("holds" if all(right) else "holds-if" if any(right) else "fails", saved=saved, alike=alike)
+    return Verdict(by_cases(right), saved=saved, alike=alike)
 
 
 def s004_055() -> Verdict:
@@ -31,7 +31,7 @@ def s004_003() -> Verdict:
     turn, over = (stages.step(stages.SLOW, stages.PAUSE, overlapped=way) for way in (False, True))
     added = sum(stages.SLOW.values()) + stages.PAUSE
     right = [abs(found - added) < 1e-6 for found in (turn, over)]
-    return Verdict("holds" if all(right) else "holds-if" if any(right) else "fails", turn=turn, over=over)
+    return Verdict(by_cases(right), turn=turn, over=over)
 
 
 def s004_017() -> Verdict:
@@ -46,15 +46,13 @@ def s004_018() -> Verdict:
     fused, alone = economics.amdahl(fraction=0.8, speedup=1.5), economics.amdahl(fraction=0.5, speedup=2)
     both = 100 / (20 + 50 / 2 + 30 / 3)
     right = (fused > alone, fused > both)
-    return Verdict(
-        "holds" if all(right) else "holds-if" if any(right) else "fails", fused=fused, alone=alone, both=both
-    )
+    return Verdict(by_cases(right), fused=fused, alone=alone, both=both)
 
 
 def s004_023() -> Verdict:
     half, faster = (1 - 1 / economics.amdahl(fraction=0.4, speedup=speedup) for speedup in (2, 1.5))
     right = [abs(saved - 0.2) < 1e-6 for saved in (half, faster)]
-    return Verdict("holds" if all(right) else "holds-if" if any(right) else "fails", half=half, faster=faster)
+    return Verdict(by_cases(right), half=half, faster=faster)
 
 
 def s004_061() -> Verdict:

@@ -3,14 +3,8 @@
 from math import isqrt
 
 from course_lib.accounting import communication, flops, hardware, parallelism
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q20_design_a_framework import buckets, scaling
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def s000_33() -> Verdict:
@@ -27,7 +21,7 @@ def s000_33() -> Verdict:
     found = {f"{rate}, {price}": dollars(rates[rate], prices[price]) for rate in rates for price in prices}
     share = old.peak("fp16") / new.peak("fp16")
     return Verdict(
-        _ruling(cost < alone for cost in found.values()), alone=alone, cost=found, share=share, old=prices["list"]
+        by_cases(cost < alone for cost in found.values()), alone=alone, cost=found, share=share, old=prices["list"]
     )
 
 
@@ -41,7 +35,7 @@ def s004_092() -> Verdict:
         "layers": buckets.first_leaves_at(layers),
         "capped": buckets.first_leaves_at(layers, **cap),
     }
-    return Verdict(_ruling(share == 1 for share in left.values()), left=left)
+    return Verdict(by_cases(share == 1 for share in left.values()), left=left)
 
 
 def s000_32() -> Verdict:
@@ -58,7 +52,7 @@ def s000_32() -> Verdict:
         "context": held("llama3.1-405b", 2**20, 2, 9, sequence_parallel=True, context=8),
     }
     room = hardware.load("h100-sxm").memory_capacity / 1e9
-    return Verdict(_ruling(gb[name] < room for name in ("dense", "long", "longer")), gb=gb, room=room)
+    return Verdict(by_cases(gb[name] < room for name in ("dense", "long", "longer")), gb=gb, room=room)
 
 
 def s000_34() -> Verdict:
@@ -68,7 +62,7 @@ def s000_34() -> Verdict:
     wanted = images * 3 * 224 * 224
     lines = {name: hardware.link(f"ethernet-{name}").bandwidth for name in ("10g", "100g")}
     cases = [line > wanted for line in lines.values()]
-    return Verdict(_ruling(cases), images=images, wanted=wanted / 1e9, old=old.price_per_hour, new=new.price_per_hour)
+    return Verdict(by_cases(cases), images=images, wanted=wanted / 1e9, old=old.price_per_hour, new=new.price_per_hour)
 
 
 def s000_35() -> Verdict:
@@ -87,7 +81,7 @@ def s000_36() -> Verdict:
         "hidden": scaling.efficiency(1000, overlap=True),
         "larger": scaling.efficiency(1000, tokens=scaling.TOKENS * 1000 // 64),
     }
-    return Verdict(_ruling(value > 0.9 for value in part.values()), part=part)
+    return Verdict(by_cases(value > 0.9 for value in part.values()), part=part)
 
 
 def s001_15() -> Verdict:
@@ -95,7 +89,7 @@ def s001_15() -> Verdict:
     sent = {
         n: communication.all_reduce(nbytes=64 * 1000, ranks=n, bandwidth=1e9).bytes_per_rank / 64000 for n in (4, 8, 64)
     }
-    return Verdict(_ruling(abs(value / (n / 2) - 1) < 0.05 for n, value in sent.items()), sent=sent)
+    return Verdict(by_cases(abs(value / (n / 2) - 1) < 0.05 for n, value in sent.items()), sent=sent)
 
 
 def s001_16() -> Verdict:
@@ -104,11 +98,11 @@ def s001_16() -> Verdict:
         n: communication.all_reduce(nbytes=64 * 1000, ranks=n, bandwidth=1e9).bytes_per_rank / 64000 for n in (16, 64)
     }
     said = {n: 2 * (isqrt(n) - 1) for n in sent}
-    return Verdict(_ruling(abs(sent[n] / said[n] - 1) < 0.05 for n in sent), sent=sent, said=said)
+    return Verdict(by_cases(abs(sent[n] / said[n] - 1) < 0.05 for n in sent), sent=sent, said=said)
 
 
 def spot() -> Verdict:
     """Work and money of a job whose machines are taken away every 1 to 8 hours, at a third of the price and at 80 %."""
     factor = {hours: 1 + scaling.spot_waste(3600 * hours) for hours in (1, 8)}
     cases = [price * value < 1 for price in (1 / 3, 0.8) for value in factor.values()]
-    return Verdict(_ruling(cases), factor=factor)
+    return Verdict(by_cases(cases), factor=factor)

@@ -1,14 +1,8 @@
 """Claims on trial in Q21: each function decides one claim by computing it and returns the verdict with its numbers."""
 
 from course_lib.accounting import economics, hardware
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q21_why_so_expensive import bill, data_bill
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def s003_66() -> Verdict:
@@ -28,7 +22,7 @@ def s003_66() -> Verdict:
         "all": bill.Plan().total,
     }
     bills = {name: dollars / 1e6 for name, dollars in bills.items()}
-    return Verdict(_ruling(abs(each / 4.6 - 1) < 0.02 for each in bills.values()), bills=bills)
+    return Verdict(by_cases(abs(each / 4.6 - 1) < 0.02 for each in bills.values()), bills=bills)
 
 
 def electricity_is_it() -> Verdict:
@@ -42,7 +36,7 @@ def electricity_is_it() -> Verdict:
         "own, dear": dear / bill.own_hour(1, price_per_kwh=0.30),
     }
     shares = {name.replace(", ", "-"): share for name, share in shares.items()}
-    return Verdict(_ruling(share > 0.5 for share in shares.values()), shares=shares)
+    return Verdict(by_cases(share > 0.5 for share in shares.values()), shares=shares)
 
 
 def s000_07() -> Verdict:
@@ -62,13 +56,13 @@ def llama_405b() -> Verdict:
     hours = published.get("llama3.1-405b-hours").published
     prices = {"two": 2, "list": hardware.load("h100-sxm").price_per_hour, "own": bill.own_hour(0.9)}
     bills = {name: hours * price / 1e6 for name, price in prices.items()}
-    return Verdict(_ruling(abs(each / 61.7 - 1) < 0.01 for each in bills.values()), bills=bills, own=prices["own"])
+    return Verdict(by_cases(abs(each / 61.7 - 1) < 0.01 for each in bills.values()), bills=bills, own=prices["own"])
 
 
 def one_in_four() -> Verdict:
     """Cost of a success at a chance of a quarter, by where the failures stop: four runs?"""
     factors = {per_cent: bill.per_success(0.25, per_cent / 100) for per_cent in (100, 50, 30, 10)}
-    return Verdict(_ruling(abs(each - 4) < 1e-9 for each in factors.values()), factors=factors)
+    return Verdict(by_cases(abs(each - 4) < 1e-9 for each in factors.values()), factors=factors)
 
 
 def data_is_oil() -> Verdict:
@@ -80,4 +74,4 @@ def data_is_oil() -> Verdict:
         "many": data_bill.judged(100e6),
     }
     shares = {name: each / run for name, each in dollars.items()}
-    return Verdict(_ruling(share > 0.5 for share in shares.values()), shares=shares, dollars=dollars, run=run)
+    return Verdict(by_cases(share > 0.5 for share in shares.values()), shares=shares, dollars=dollars, run=run)

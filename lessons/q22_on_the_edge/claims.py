@@ -5,14 +5,8 @@ from dataclasses import replace
 from course_lib.accounting import hardware, inference, models, precision, roofline
 from course_lib.accounting.models import operations
 from course_lib.experiments import published
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q22_on_the_edge import edge, heat, paging
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def tops() -> Verdict:
@@ -35,7 +29,7 @@ def tops() -> Verdict:
         / inference.prefill(edge.MODEL, device=twice, **how).seconds
     )
     used = edge.phone().tokens_per_second * 2 * int(models.load(edge.MODEL).parameters()) / chip.peak("int8")
-    ruling = _ruling(times > 1.9 for times in by_tops.values())
+    ruling = by_cases(times > 1.9 for times in by_tops.values())
     return Verdict(ruling, writing=by_tops["int4"], bandwidth=by_bytes["int4"], prompt=prompt, used=used)
 
 
@@ -43,7 +37,7 @@ def saves_energy() -> Verdict:
     """Joules of a token on the phone, and on the card with 1 to 256 readers."""
     phone, readers = edge.joules(), (1, 2, 4, 6, 7, 16, 64, 256)
     card = {count: edge.joules(count) for count in readers}
-    ruling = _ruling(phone < joules for joules in card.values())
+    ruling = by_cases(phone < joules for joules in card.values())
     return Verdict(
         ruling,
         phone=phone,
@@ -78,7 +72,7 @@ def four_twice() -> Verdict:
     rate = {name: published.get(f"torchao-8b-{name}").published for name in ("int8", "int4")}
     found = [8 / each for each in bits.values()] + [rate["int4"] / rate["int8"]]
     return Verdict(
-        _ruling(times >= 1.98 for times in found), best=max(found[:-1]), published=found[-1], **{"bits": bits}
+        by_cases(times >= 1.98 for times in found), best=max(found[:-1]), published=found[-1], **{"bits": bits}
     )
 
 
@@ -95,7 +89,7 @@ def weights_sram() -> Verdict:
     weights, peak = int(net.parameters()), int(operations.peak_activations(net))
     large = int(operations.peak_activations(net, 448))
     return Verdict(
-        _ruling([abs(peak / weights - 1) < 0.1, abs(large / weights - 1) < 0.1]),
+        by_cases([abs(peak / weights - 1) < 0.1, abs(large / weights - 1) < 0.1]),
         weights=weights / 1e6,
         peak=peak / 1e6,
         large=large / 1e6,

@@ -1,18 +1,12 @@
 """Claims on trial in Q23: each function decides one claim by computing it and returns the verdict with its numbers."""
 
 from course_lib.accounting import hardware, models
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q23_quantum import chips, costs
 
 GATE = 1e-6  # s; the most friendly that the lesson assumes
 CONVERSION = 10.0  # pJ; assumed, no source
 H100 = "h100-sxm"
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def s001_25() -> Verdict:
@@ -23,7 +17,7 @@ def s001_25() -> Verdict:
     ratio = {side: load[side] / gpu[side] * 1e6 for side in sides}
     falls = ratio[sides[-1]] < ratio[sides[0]] / 2
     return Verdict(
-        _ruling([falls, ratio[sides[-1]] < 1]),
+        by_cases([falls, ratio[sides[-1]] < 1]),
         qubits=costs.qubits_for(4096**2),
         load=load,
         gpu=gpu,
@@ -45,7 +39,7 @@ def s001_26() -> Verdict:
         chip < gpu["bf16"] / 2,
         rate["chip"] > rate["gpu"],
     ]
-    return Verdict(_ruling(cheap), gpu=gpu, width=width, reads=reads, read=chips.READ, chip=chip, rate=rate)
+    return Verdict(by_cases(cheap), gpu=gpu, width=width, reads=reads, read=chips.READ, chip=chip, rate=rate)
 
 
 def s003_69() -> Verdict:
@@ -59,7 +53,7 @@ def s003_69() -> Verdict:
     state, largest = costs.state_bytes(60, 2), costs.state_bytes(50, 2)  # 50 qubits are the most that was held (2025)
     gains = [load < read, minutes["grover"] < minutes["core"], state > largest]
     return Verdict(
-        _ruling(gains),
+        by_cases(gains),
         hours=load / 3600,
         ms=read * 1e3,
         minutes=minutes,

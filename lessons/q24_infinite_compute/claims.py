@@ -3,16 +3,10 @@
 from math import log, log2
 
 from course_lib.accounting import economics
-from course_lib.teaching.cards.verdict import Verdict
+from course_lib.teaching.cards.verdict import Verdict, by_cases
 from course_lib.units.q24_infinite_compute import learners, portable, prices, text
 
 TEXT = 15_600_000_000_000  # tokens that Llama 3.1 was trained on (Llama Team 2024, section 3)
-
-
-def _ruling(cases) -> str:
-    """What the claim is: true in all cases, in some of them, or in none."""
-    cases = list(cases)
-    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"
 
 
 def s003_70() -> Verdict:
@@ -23,7 +17,7 @@ def s003_70() -> Verdict:
     step = 1e3 * (prices.seconds("one", ["arithmetic", "distance"]) / prices.TOKENS)
     eight = 1e3 * prices.seconds("eight", ["arithmetic", "bytes", "calls", "distance"]) / prices.TOKENS
     cases = [data > 0, first not in prices.PRICES, then not in prices.PRICES]
-    return Verdict(_ruling(cases), data=data, first=first, then=then, step=step, eight=eight)
+    return Verdict(by_cases(cases), data=data, first=first, then=then, step=step, eight=eight)
 
 
 def s003_70_nothing() -> Verdict:
@@ -32,14 +26,14 @@ def s003_70_nothing() -> Verdict:
     binds = {name: prices.binds(name, ["arithmetic"]) for name in found}
     none_left = (prices.seconds(name, ["arithmetic"]) == 0 for name in found)
     words = {"first": binds["one"], "second": binds["prompt"], "third": binds["product"]}
-    return Verdict(_ruling(none_left), **found, **words)
+    return Verdict(by_cases(none_left), **found, **words)
 
 
 def zero_loss() -> Verdict:
     """The entropy of what is predicted, in four cases."""
     fits = {law: economics.loss_limit(law=law) for law in ("chinchilla", "besiroglu")}
     floors = {"coin": log(2), "source": text.Source().floor(), "label": learners.floor()}
-    return Verdict(_ruling(floor <= 1e-9 for floor in floors.values()), **floors, **fits)
+    return Verdict(by_cases(floor <= 1e-9 for floor in floors.values()), **floors, **fits)
 
 
 def s001_27() -> Verdict:
@@ -50,7 +44,7 @@ def s001_27() -> Verdict:
         searched = min(portable.seconds(tile, card, *shape) for tile in tiles)
         wider = min(portable.split_seconds(parts, tile, card, *shape) for tile in tiles for parts in (1, 2, 4, 8, 16))
         gains[name] = searched / wider
-    ruling = _ruling(gain < 1.05 for gain in gains.values())
+    ruling = by_cases(gain < 1.05 for gain in gains.values())
     return Verdict(ruling, plans=len(portable.tiles(card)), cards=len(portable.CARDS), **gains)
 
 

@@ -1,5 +1,6 @@
 """`course record`: little is lost when something fails on a rare machine, and what is missing says why."""
 
+import copy
 import json
 import os
 import signal
@@ -45,9 +46,11 @@ def measured_profile(quick=True, progress=iter):
 def one_case(name, **case):
     """An experiment with one case, under a name that is registered."""
     found = registry.get("launch_gaps")
+    say = copy.copy(found.say)
+    say.name = name
     facts = {"elements": 1, "part": "x"}
     listed = (experiment.Case("only", "call", expect=lambda device: 1.0, facts=facts, **case),)
-    return experiment.replace(found, name=name, cases=lambda device, quick: listed)
+    return experiment.replace(found, say=say, cases=lambda device, quick: listed)
 
 
 @pytest.fixture

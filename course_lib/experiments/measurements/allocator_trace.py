@@ -4,8 +4,7 @@ from course_lib.accounting import hardware, memory
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running import allocation
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures import style
 from course_lib.figures.charts import in_words, key
 from course_lib.figures.figure import draw
@@ -197,16 +196,4 @@ def plot(result):
     )
 
 
-EXPERIMENT = Experiment(
-    name="allocator_trace",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "B", Column("point", say("columns", "point"), "", "int", shown=False)
-    ),
-    timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "B", point="int", hidden=("point",)), timed=False)

@@ -4,8 +4,7 @@ from course_lib.accounting import hardware, roofline, units
 from course_lib.experiments.measurements.host_to_device import WAYS, copy
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -122,15 +121,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="copies_and_streams",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "s", Column("bytes", say("columns", "bytes"), "B", "int")),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    quick_seconds=0.2,
-    full_seconds=0.5,
-    on_gpu=say("on-gpu"),
-    gpu_only=(say("gpu-only")),
-    method=say.all("method"),
+    say, cases, plot, quantity_columns(say, "s", bytes="int B"), quick_seconds=0.2, full_seconds=0.5
 )

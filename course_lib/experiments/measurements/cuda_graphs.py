@@ -4,8 +4,7 @@ import time
 
 from course_lib.accounting import hardware, roofline, units
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -41,7 +40,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
                 "capture, 1 row",
                 say("calls", "capture", layers=LAYERS),
                 observe=lambda bench, seconds: _captures(bench, seconds, dtype),
-                expect=lambda device: None,
                 facts={"rows": 1, "how": "capture"},
             )
         )
@@ -125,20 +123,4 @@ def plot(result):
     return curves(result, x="rows", title=title, axis=say("axis"), by="how")
 
 
-EXPERIMENT = Experiment(
-    name="cuda_graphs",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("rows", say("columns", "rows"), "", "int"),
-        Column("how", say("columns", "how"), "", "str"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    full_seconds=0.6,
-    on_gpu=say("on-gpu"),
-    gpu_only=(say("gpu-only")),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "s", rows="int", how="str"), full_seconds=0.6)

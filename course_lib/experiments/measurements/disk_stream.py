@@ -11,7 +11,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -100,15 +100,4 @@ def plot(result):
     return dots(result, title=title, axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="disk_stream",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "B/s"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    quick_seconds=0.1,
-    full_seconds=2.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "B/s"), quick_seconds=0.1, full_seconds=2.0)

@@ -4,7 +4,6 @@ from course_lib.accounting import hardware
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.calls import binary_size
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rates
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
@@ -62,20 +61,12 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="host_to_device",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "B/s",
-        Column("way", say("columns", "way"), "", "str"),
-        Column("bytes", say("columns", "bytes"), "B", "int"),
-    ),
-    cases=cases,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "B/s", way="str", bytes="int B"),
     table=table,
     predict=predict,
-    plot=plot,
     quick_seconds=0.06,
     full_seconds=0.3,
-    gpu_only=say("gpu-only"),
-    method=say.all("method"),
 )

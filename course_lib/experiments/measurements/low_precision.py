@@ -7,8 +7,7 @@ from course_lib.experiments.running import calls, timing
 from course_lib.experiments.running.bench import torch_dtype
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -169,19 +168,4 @@ def plot(result):
     return dots(result, title=title, axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="low_precision",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("format", say("columns", "format"), "", "str"),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    full_seconds=0.6,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "s", format="str", flops="int FLOP"), full_seconds=0.6)

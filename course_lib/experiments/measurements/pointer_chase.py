@@ -11,8 +11,7 @@ from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.calls import binary_size
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -104,16 +103,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="pointer_chase",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "s", Column("working_set", say("columns", "working_set"), "B", "int")
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    quick_seconds=0.06,
-    full_seconds=0.4,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
+    say, cases, plot, quantity_columns(say, "s", working_set="int B"), quick_seconds=0.06, full_seconds=0.4
 )

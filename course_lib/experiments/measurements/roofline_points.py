@@ -3,6 +3,7 @@
 from course_lib.accounting import flops, hardware, precision, roofline, units
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.rows import CASE_COLUMNS, rows_by_case
 from course_lib.figures import style
 from course_lib.figures.figure import draw
 from course_lib.figures.tabular import quantity
@@ -129,12 +130,4 @@ def plot(result):
     )
 
 
-EXPERIMENT = Experiment(
-    name="roofline_points",
-    question=say("question"),
-    cases=cases,
-    plot=plot,
-    quick_seconds=0.05,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, CASE_COLUMNS, table=rows_by_case, quick_seconds=0.05)

@@ -13,8 +13,7 @@ from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running import allocation, timing
 from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -126,18 +125,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="training_ladder",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "",
-        Column("peak_predicted", say("columns", "peak_predicted"), "B", "float"),
-        Column("peak", say("columns", "peak"), "B", "float?"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    full_seconds=1.5,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
+    say, cases, plot, quantity_columns(say, "", peak_predicted="float B", peak="float? B"), full_seconds=1.5
 )

@@ -18,9 +18,9 @@ from course_lib.experiments.running import timing
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.result import Column, Result, frozen
-from course_lib.experiments.running.rows import CASE_COLUMNS, Predict, Table, predicted_by_case, rows_by_case
+from course_lib.experiments.running.rows import Predict, Table, predicted_by_case, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats
-from course_lib.words import words
+from course_lib.words import Words, words
 
 say = words(__file__)
 
@@ -38,7 +38,8 @@ class Case:
     time is divided by it. gradients: whether autograd is on while it runs. observe: measures, with a Bench and for
     about so many seconds, and gives every repeat of the quantity; autograd is on. Either raises Unavailable where the
     machine lacks what the case needs (a compiler): the case is then left out, and a note says why. expect: device ->
-    the predicted value of the quantity, None where nothing predicts it; without it, the roofline's seconds for `ops`.
+    the predicted value of the quantity, None where nothing predicts it; without it, the roofline's seconds for `ops`,
+    None without those.
     facts: further values of the row, by the key of their column.
     """
 
@@ -81,6 +82,8 @@ class Case:
         """
         if self.expect:
             return self.expect(device)
+        if not self.ops:
+            return None
         seconds = roofline.predict_seconds(self.ops, device=device)
         if device.kind == "gpu" and not device.call_overhead and seconds / self.calls < UNSTATED_OVERHEAD:
             return None
@@ -97,29 +100,45 @@ class Case:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What the module of an experiment defines as `EXPERIMENT`; what it leaves out is as for timed cases (`rows`).
+    """What the module of an experiment defines as `EXPERIMENT`.
 
-    cases(device, quick): what is timed on a device of that kind; the quick cases come back from full too, timed longer.
-    table(cases, timings, device): rows of typed values for the cases that were timed. predict(cases, device): case of
-    the comparison -> predicted value, or None where it cannot be told. quantity: the column that was measured and is
-    compared. timed: whether any column is a time or a rate; what runs beside them does not disturb bytes and counts.
+    say: the words beside the module: question, method, "on-gpu" (what is different on a GPU, in a few words) and
+    "gpu-only" (one sentence that says why a processor has nothing to show here). cases(device, quick): what is measured
+    on a device of that kind; the quick cases come back from full too, measured longer. table(cases, timings, device):
+    rows of typed values for the cases that were measured. predict(cases, device): case of the comparison -> predicted
+    value, or None where it cannot be told. quantity: the column that was measured and is compared. timed: whether any
+    column is a time or a rate; what runs beside them does not disturb bytes and counts. method: the values that its
+    sentences name.
     """
 
-    name: str
-    question: str
+    say: Words
     cases: Callable[[hardware.Device, bool], tuple[Case, ...]]
     plot: Callable[[Result], object]
-    columns: tuple[Column, ...] = CASE_COLUMNS
+    columns: tuple[Column, ...]
     quantity: str = "measured"
-    table: Table = rows_by_case
+    table: Table = rows_of_quantity
     predict: Predict = predicted_by_case
     timed: bool = True
     quick_seconds: float = 0.15  # time for one case
     full_seconds: float = 1.0
     recording_seconds: float = 0.0  # for all full cases, where a recorder's usual budget is too short for them
-    on_gpu: str = ""  # what is different on a GPU, in a few words
-    gpu_only: str = ""  # one sentence that says why a processor has nothing to show here; "" where it has
-    method: tuple[str, ...] = ()
+    method: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.say.name
+
+    @property
+    def question(self) -> str:
+        return self.say("question")
+
+    @property
+    def on_gpu(self) -> str:
+        return self.say.table().get("on-gpu", "")
+
+    @property
+    def gpu_only(self) -> str:
+        return self.say.table().get("gpu-only", "")
 
 
 def main_dtype(device: hardware.Device) -> str:
@@ -207,7 +226,7 @@ def run(
                 "interrupted": interrupted,
                 "used_by_others": others,
                 "profile": profile_note if experiment.timed else say("untimed"),
-                "method": list(experiment.method),
+                "method": list(experiment.say.all("method", **experiment.method)),
                 "notes": _notes(experiment, on, timings, cases, too_large, left_out, interrupted, others),
             }
         ),

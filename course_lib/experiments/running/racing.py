@@ -25,7 +25,7 @@ def race(forms: Mapping[Name, Callable[[], object]], rounds: int = 7, on: str = 
         found: dict[Name, list[float]] = {name: [] for name in forms}
         for _ in range(rounds):
             for name, form in forms.items():
-                found[name].append(_clocked(form, times[name], clock) / times[name])
+                found[name].append(clocked(form, times[name], clock) / times[name])
     return found
 
 
@@ -40,10 +40,11 @@ def _done(torch) -> Callable[[], float]:
 def _times(form: Callable[[], object], clock: Callable[[], float]) -> int:
     """Calls that fill a block; the first calls warm up."""
     form()
-    return max(1, round(BLOCK / max(_clocked(form, 1, clock), 1e-7)))
+    return max(1, round(BLOCK / max(clocked(form, clock=clock), 1e-7)))
 
 
-def _clocked(form: Callable[[], object], times: int, clock: Callable[[], float]) -> float:
+def clocked(form: Callable[[], object], times: int = 1, clock: Callable[[], float] = time.process_time) -> float:
+    """Seconds by `clock` that so many calls take together."""
     begin = clock()
     for _ in range(times):
         form()

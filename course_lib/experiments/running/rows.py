@@ -7,13 +7,13 @@ cases' times (`predicted_ratio`, `measured_ratio`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.timing import Repeats
-from course_lib.words import words
+from course_lib.words import Words, words
 
 if TYPE_CHECKING:  # an experiment has these forms by default
     from course_lib.experiments.running.experiment import Case
@@ -47,18 +47,30 @@ RATIO_COLUMNS = (
 )
 
 
-def quantity_columns(heading: str, unit: str, *facts: Column) -> tuple[Column, ...]:
-    """Columns of an experiment whose cases measure one quantity: case, call, `facts`, predicted, measured, spread."""
+def quantity_columns(beside: Words, unit: str, hidden: Collection[str] = (), **facts: str) -> tuple[Column, ...]:
+    """Columns of an experiment whose cases measure one quantity: case, call, facts, predicted, measured, spread.
+
+    beside: the words beside its module, with the headings. hidden, facts: as in `fact_columns`.
+    """
     return (
         Column("case", say("columns", "case"), "", "str"),
         Column("call", say("columns", "call"), "", "str"),
-        *facts,
+        *fact_columns(beside, hidden, **facts),
         Column("predicted", say("columns", "predicted"), unit, "float?"),
-        Column("measured", heading, unit, "float"),
+        Column("measured", beside("columns", "measured"), unit, "float"),
         Column("q1", say("columns", "q1"), unit, "float", shown=False),
         Column("q3", say("columns", "q3"), unit, "float", shown=False),
         Column("repeats", say("columns", "repeats"), "", "int", shown=False),
     )
+
+
+def fact_columns(beside: Words, hidden: Collection[str] = (), **facts: str) -> tuple[Column, ...]:
+    """A column for each of `facts`, key="type unit" (flops="int FLOP"); tables leave out those that are `hidden`."""
+    found = []
+    for key, fact in facts.items():
+        type_, _, unit = fact.partition(" ")
+        found.append(Column(key, beside("columns", key), unit, type_, shown=key not in hidden))
+    return tuple(found)
 
 
 # ---------------------------------------------------------------- times, and quantities that cases measure

@@ -1,6 +1,6 @@
 """What the code of a claim on trial returns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -25,3 +25,14 @@ class Verdict:
             raise ValueError(f"ruling={ruling!r} is none of {', '.join(RULINGS)}")
         object.__setattr__(self, "ruling", ruling)
         object.__setattr__(self, "values", MappingProxyType(values))
+
+
+def if_all(*tests: bool) -> Ruling:
+    """ "holds" where all tests do, else "fails"."""
+    return "holds" if all(tests) else "fails"
+
+
+def by_cases(cases: Iterable[bool]) -> Ruling:
+    """What a claim is that is true in all cases, in some of them ("holds-if"), or in none."""
+    cases = list(cases)
+    return "holds" if all(cases) else "holds-if" if any(cases) else "fails"

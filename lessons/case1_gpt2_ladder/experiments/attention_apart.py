@@ -7,7 +7,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import Heat
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.case1_gpt2_ladder import gpt_steps
 from course_lib.words import words
@@ -25,7 +25,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", way),
             say("calls", way),
             observe=partial(heat.seconds, name=way),
-            expect=lambda device: None,
         )
         for way in WAYS
     )
@@ -65,13 +64,4 @@ def plot(result):
     return dots(result, title=say("title", factor=factor), axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="attention_apart",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "s"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "s"))

@@ -5,15 +5,14 @@ Predicted is what the FLOPs say: twice the samples take twice as long, recomputi
 cancels.
 """
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from course_lib.accounting import hardware
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import race
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.case1_gpt2_ladder import gpt_steps
 from course_lib.words import words
@@ -75,25 +74,10 @@ def bargains(bench, step: gpt_steps.Step, larger: tuple[int, ...], rounds: int) 
     return found
 
 
-def plot(result):
-    """Samples a second over before, for each bargain."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
-    name="batch_bargain",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "×",
-        Column("size", say("columns", "size"), "", "str", shown=False),
-        Column("times", say("columns", "times"), "", "int", shown=False),
-        Column("what", say("columns", "what"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    quantity_columns(say, "×", size="str", times="int", what="str", hidden=("size", "times", "what")),
     recording_seconds=60,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -7,7 +7,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import race
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.experiments.running.timing import single_thread
 from course_lib.figures.charts import dots
 from course_lib.units.case1_gpt2_ladder import gpt_steps
@@ -25,7 +25,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", name),
             say("calls", name),
             observe=lambda bench, seconds, name=name: together(bench)[name],
-            expect=lambda device: None,
         )
         for name in ("plain", "compiled", "compiling")
     )
@@ -62,14 +61,4 @@ def plot(result):
     return dots(result, title=title, axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="compiled_mlp",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "s"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    recording_seconds=60,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "s"), recording_seconds=60)

@@ -9,7 +9,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import Heat
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.case1_gpt2_ladder import gpt_steps
 from course_lib.words import words
@@ -33,7 +33,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 def _case(foot: gpt_steps.Step, rung: str, observe) -> Case:
     call = say("calls", rung, seq=foot.seq, batch=foot.batch)
-    return Case(say("cases", rung), call, observe=observe, expect=lambda device: None)
+    return Case(say("cases", rung), call, observe=observe)
 
 
 def calls(bench, steps: Mapping[str, gpt_steps.Step]):
@@ -47,14 +47,4 @@ def plot(result):
     return dots(result, title=say("title", factor=took[0] / min(took)), axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="gpt2_ladder",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "s"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    recording_seconds=60,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "s"), recording_seconds=60)

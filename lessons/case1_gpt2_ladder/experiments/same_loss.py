@@ -1,10 +1,12 @@
 """Do the rungs train the same network? The loss after some steps on the same tokens from the same weights, rung by rung."""
 
+from functools import partial
+
 from course_lib.accounting import hardware
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.experiments.running.timing import single_thread
 from course_lib.figures.charts import dots
 from course_lib.units.case1_gpt2_ladder import gpt_steps
@@ -26,7 +28,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", rung),
             say("call", steps=STEPS),
             observe=lambda bench, seconds, step=step: [loss(bench, step)],
-            expect=lambda device: None,
         )
         for rung, step in steps.items()
     )
@@ -42,19 +43,6 @@ def loss(bench, step: gpt_steps.Step) -> float:
         return call().loss.item()
 
 
-def plot(result):
-    """The loss on each rung."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
-    name="same_loss",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "nat"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    timed=False,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
+    say, cases, partial(dots, title=say("title"), axis=say("axis")), quantity_columns(say, "nat"), timed=False
 )

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from course_lib.accounting import hardware
+from course_lib.experiments.running import torch_events
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import fact_columns, quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats, single_thread
-from course_lib.experiments.running.torch_events import ancestors, silent
 from course_lib.figures.charts import dots
 from course_lib.units.case1_gpt2_ladder import gpt_steps
 from course_lib.words import words
@@ -20,7 +19,6 @@ from course_lib.words import words
 say = words(__file__)
 
 KINDS = ("scores", "passes", "products", "pointwise", "loss", "optimizer", "between")
-REGION = "course: ladder step"
 PRODUCTS = frozenset(f"aten::{name}" for name in ("addmm", "mm", "matmul", "linear"))
 POINTWISE = ("layer_norm", "tanh", "aten::mul", "aten::add", "aten::pow")
 LOSS = ("cross_entropy", "log_softmax", "nll_loss")
@@ -35,7 +33,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", kind),
             say("calls", kind),
             observe=lambda bench, seconds, kind=kind: together(bench)[kind],
-            expect=lambda device: None,
             facts={"kind": kind},
         )
         for kind in KINDS
@@ -44,44 +41,17 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 def profiled(bench, step: gpt_steps.Step, rounds: int) -> dict[str, list[float]]:
     """Kind -> seconds in each of several steps, by torch.profiler, on one thread of a processor."""
-    torch, on_gpu = bench.torch, bench.on == "cuda"
-    from torch.autograd import DeviceType
-    from torch.profiler import ProfilerActivity, profile, record_function
-
-    with single_thread(torch):
+    on_gpu = bench.on == "cuda"
+    with single_thread(bench.torch):
         call = step.build(bench)
         call()
         call()
-        activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
-        profiler = profile(activities=activities, record_shapes=True)
-        with silent():
-            profiler.start()
-        for _ in range(rounds):
-            with record_function(REGION):
-                call()
-                if on_gpu:
-                    torch.cuda.synchronize()
-        with silent():
-            profiler.stop()
-    events = [event for event in profiler.events() if event.device_type == DeviceType.CPU]
-    return by_kind(events, step.seq, on_gpu)
+        events = torch_events.profiled(bench.torch, call, rounds, on_gpu, record_shapes=True)
 
+    def kind_of(event):
+        return classify([event.name, *torch_events.ancestors(event)], event.input_shapes or [], step.seq)
 
-def by_kind(events: Sequence, seq: int, on_gpu: bool) -> dict[str, list[float]]:
-    """Kind -> seconds in each step; the kinds of a step sum to its time."""
-    steps = sorted((event.time_range for event in events if event.name == REGION), key=lambda found: found.start)
-    found = {kind: [0.0] * len(steps) for kind in KINDS}
-    for event in events:
-        begin = event.time_range.start
-        number = next((n for n, step in enumerate(steps) if step.start <= begin <= step.end), None)
-        kind = classify([event.name, *ancestors(event)], event.input_shapes or [], seq)
-        if number is not None and kind != "between":
-            own = event.self_device_time_total if on_gpu else event.self_cpu_time_total
-            found[kind][number] += own * 1e-6
-    for number, step in enumerate(steps):
-        whole = (step.end - step.start) * 1e-6
-        found["between"][number] = whole - sum(times[number] for times in found.values())
-    return found
+    return torch_events.by_kind(events, KINDS, kind_of, "between", on_gpu)
 
 
 def classify(names: Sequence[str], shapes: Sequence[Sequence[int]], seq: int) -> str:
@@ -122,18 +92,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="step_shares",
-    question=say("question"),
-    columns=(
-        *quantity_columns(
-            say("columns", "measured"), "s", Column("kind", say("columns", "kind"), "", "str", shown=False)
-        ),
-        Column("share", say("columns", "share"), "%", "float"),
-    ),
-    cases=cases,
+    say,
+    cases,
+    plot,
+    (*quantity_columns(say, "s", kind="str", hidden=("kind",)), *fact_columns(say, share="float %")),
     table=table,
-    plot=plot,
     recording_seconds=60,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

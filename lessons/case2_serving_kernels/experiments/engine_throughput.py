@@ -4,14 +4,13 @@ Predicted by `inference.decode_step`: the weights are read once for the whole ba
 what they take above the prediction is the library's, what the engine takes above them is the engine's.
 """
 
-import time
 from functools import partial
 
 from course_lib.accounting import hardware, inference
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.racing import clocked
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -68,12 +67,8 @@ MAKE = {"engine": _engine, "products": _products}
 
 def _observe(bench, seconds: float, nets: _Nets, what: str, batch: int, steps: int) -> list[float]:
     with timing.single_thread(bench.torch), bench.torch.inference_mode():
-        step, times = MAKE[what](nets.on(bench.torch), batch, steps), []
-        for _ in range(steps):
-            begin = time.process_time()
-            step()
-            times.append(time.process_time() - begin)
-    return times[1:]
+        step = MAKE[what](nets.on(bench.torch), batch, steps)
+        return [clocked(step) for _ in range(steps)][1:]
 
 
 def expected(device: hardware.Device, batch: int) -> float | None:
@@ -101,25 +96,11 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     )
 
 
-def plot(result):
-    """Time of a step by batch, of the engine and of its products alone."""
-    return curves(result, x="batch", title=say("title"), axis=say("axis"), by="line")
-
-
 EXPERIMENT = Experiment(
-    name="engine_throughput",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("batch", say("columns", "batch"), "", "int", shown=False),
-        Column("what", say("columns", "what"), "", "str", shown=False),
-        Column("line", say("columns", "line"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    partial(curves, x="batch", title=say("title"), axis=say("axis"), by="line"),
+    quantity_columns(say, "s", batch="int", what="str", line="str", hidden=("batch", "what", "line")),
     recording_seconds=60,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", prompt=PROMPT),
+    method={"prompt": PROMPT},
 )

@@ -10,8 +10,7 @@ from typing import Any
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.case2_serving_kernels import letters
 from course_lib.words import words
@@ -93,29 +92,22 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     return tuple(map(partial(_case, count=12 if quick else 64), SETTINGS))
 
 
-def plot(result):
-    """Positions computed in each setting."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
-    name="engine_tokens",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
+    quantity_columns(
+        say,
         "",
-        Column("requests", say("columns", "requests"), "", "int"),
-        Column("equal", say("columns", "equal"), "", "int"),
-        Column("preempted", say("columns", "preempted"), "", "int"),
-        Column("found", say("columns", "found"), "", "int"),
-        Column("peak", say("columns", "peak"), "", "int"),
-        Column("left", say("columns", "left"), "", "int"),
-        Column("needed", say("columns", "needed"), "", "int", shown=False),
+        requests="int",
+        equal="int",
+        preempted="int",
+        found="int",
+        peak="int",
+        left="int",
+        needed="int",
+        hidden=("needed",),
     ),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", page=PAGE, plenty=PLENTY, few=FEW, common=COMMON, steps=letters.STEPS),
+    method={"page": PAGE, "plenty": PLENTY, "few": FEW, "common": COMMON, "steps": letters.STEPS},
 )

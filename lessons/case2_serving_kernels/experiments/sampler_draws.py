@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.case2_serving_kernels import sampling
 from course_lib.words import words
@@ -72,21 +71,11 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     )
 
 
-def plot(result):
-    """Chi-square of each way."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
-    name="sampler_draws",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "", Column("way", say("columns", "way"), "", "str", shown=False)
-    ),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    quantity_columns(say, "", way="str", hidden=("way",)),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", draws=DRAWS, limit=sampling.LIMIT),
+    method={"draws": DRAWS, "limit": sampling.LIMIT},
 )

@@ -1,13 +1,12 @@
 """One token for each of 64 sequences from a vocabulary of 50,257: the time of six samplers, and of random numbers alone."""
 
-import time
 from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.racing import clocked
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -56,13 +55,9 @@ def _observe(bench, seconds: float, way: str, repeats: int) -> list[float]:
     torch = bench.torch
     with timing.single_thread(torch), torch.inference_mode(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        call, times = sampler(torch, way, 2 * torch.randn(ROWS, VOCABULARY)), []
+        call = sampler(torch, way, 2 * torch.randn(ROWS, VOCABULARY))
         call()
-        for _ in range(repeats):
-            begin = time.process_time()
-            call()
-            times.append(time.process_time() - begin)
-    return times
+        return [clocked(call) for _ in range(repeats)]
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -72,27 +67,16 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", way),
             say("calls", way),
             observe=partial(_observe, way=way, repeats=3 if quick else 10),
-            expect=lambda device: None,
             facts={"way": way},
         )
         for way in (SOON if quick else WAYS)
     )
 
 
-def plot(result):
-    """Time of each way."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
-    name="sampler_times",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "s", Column("way", say("columns", "way"), "", "str", shown=False)
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", rows=ROWS, vocabulary=VOCABULARY),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    quantity_columns(say, "s", way="str", hidden=("way",)),
+    method={"rows": ROWS, "vocabulary": VOCABULARY},
 )

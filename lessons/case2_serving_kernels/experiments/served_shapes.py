@@ -1,11 +1,12 @@
 """SiLU(x)·y at the sizes that are served: as it is written, into memory that is there, and compiled."""
 
+from functools import partial
+
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import CASE_COLUMNS
+from course_lib.experiments.running.rows import CASE_COLUMNS, fact_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -71,24 +72,12 @@ def _table(cases, timings, device):
     return [row | dict(case.facts) for row, case in zip(rows_by_case(cases, timings, device), cases, strict=True)]
 
 
-def plot(result):
-    """Time by size, for each form."""
-    return curves(result, x="size", title=say("title"), axis=say("axis"), by="form")
-
-
 EXPERIMENT = Experiment(
-    name="served_shapes",
-    question=say("question"),
-    columns=(
-        *CASE_COLUMNS,
-        Column("size", say("columns", "size"), "", "int", shown=False),
-        Column("form", say("columns", "form"), "", "str", shown=False),
-    ),
-    cases=cases,
+    say,
+    cases,
+    partial(curves, x="size", title=say("title"), axis=say("axis"), by="form"),
+    (*CASE_COLUMNS, *fact_columns(say, size="int", form="str", hidden=("size", "form"))),
     table=_table,
-    plot=plot,
     full_seconds=0.5,
     recording_seconds=60,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running.bench import torch_dtype
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -34,7 +33,6 @@ def _case(form: str, count: int) -> Case:
         say("cases", form),
         say("call", count=count, new=NEW),
         observe=partial(_observe, form=form, count=count, facts=facts),
-        expect=lambda device: None,
         facts=facts,
     )
 
@@ -44,25 +42,12 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     return tuple(_case(form, 4 if quick else 64) for form in FORMATS)
 
 
-def plot(result):
-    """The share of requests that differ, by format."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
-    name="tokens_by_format",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "",
-        Column("requests", say("columns", "requests"), "", "int"),
-        Column("tokens", say("columns", "tokens"), "", "int"),
-    ),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
+    quantity_columns(say, "", requests="int", tokens="int"),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
     recording_seconds=60,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", new=NEW),
+    method={"new": NEW},
 )

@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import Heat
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.case3_counterintuitive import counted
 from course_lib.words import words
@@ -30,7 +29,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
                     say("case", way, kernel=kernel),
                     say("calls", way),
                     observe=partial(heat.seconds, name=way),
-                    expect=lambda device: None,
                     facts={"way": way, "kernel": kernel, "flops": round(work)},
                 )
             )
@@ -60,18 +58,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="convolution_by_fft",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("way", say("columns", "way"), "", "str", shown=False),
-        Column("kernel", say("columns", "kernel"), "", "int", shown=False),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", signal=SIGNAL),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", way="str", kernel="int", flops="int FLOP", hidden=("way", "kernel")),
+    method={"signal": SIGNAL},
 )

@@ -8,8 +8,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import Heat
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -50,7 +49,7 @@ def bytes_moved(layer: str, chunk: int) -> int:
 def _case(name: str, heat: Heat, form: str, base: str, call: str, layer: str, chunk: int) -> Case:
     observe = partial(heat.over, name=form, base=base)
     facts = {"layer": layer, "chunk": chunk}
-    return Case(name, call, observe=observe, expect=lambda device: None, facts=facts)
+    return Case(name, call, observe=observe, facts=facts)
 
 
 def forms(bench, layer: str):
@@ -102,17 +101,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="fused_by_rows",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "×",
-        Column("layer", say("columns", "layer"), "", "str", shown=False),
-        Column("chunk", say("columns", "chunk"), "", "int", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
+    say, cases, plot, quantity_columns(say, "×", layer="str", chunk="int", hidden=("layer", "chunk"))
 )

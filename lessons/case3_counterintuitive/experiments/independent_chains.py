@@ -12,8 +12,7 @@ from course_lib.experiments.running.calls import binary_size
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import Heat
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -27,20 +26,17 @@ CHAINS = {NEAR: (1, 8), FAR: (1, 2, 4, 8, 16, 32, 64)}
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """One and eight chains near by, one to 64 far away; full has more rounds."""
-    found = []
-    for working_set, counts in CHAINS.items():
-        heat = Heat(partial(walks, working_set=working_set, counts=counts), 5 if quick else 25)
-        for chains in counts:
-            found.append(
-                Case(
-                    say("case", "one" if chains == 1 else "many", size=binary_size(working_set), chains=chains),
-                    say("calls", chains=chains),
-                    observe=partial(_hop, heat=heat, chains=chains),
-                    expect=lambda device: None,
-                    facts={"where": binary_size(working_set), "chains": chains},
-                )
-            )
-    return tuple(found)
+    heats = {size: Heat(partial(walks, working_set=size), 5 if quick else 25) for size in CHAINS}
+    return tuple(
+        Case(
+            say("case", "one" if chains == 1 else "many", size=binary_size(working_set), chains=chains),
+            say("calls", chains=chains),
+            observe=partial(_hop, heat=heats[working_set], chains=chains),
+            facts={"where": binary_size(working_set), "chains": chains},
+        )
+        for working_set, counts in CHAINS.items()
+        for chains in counts
+    )
 
 
 def walker(torch, table, order, chains: int):
@@ -70,10 +66,10 @@ def ring(torch, nodes: int):
     return table, order
 
 
-def walks(bench, working_set: int, counts: tuple[int, ...]):
-    """Walks along so many chains in one working set."""
+def walks(bench, working_set: int):
+    """Chains -> a walk along so many in one working set."""
     table, order = ring(bench.torch, working_set // LINE)
-    return {count: walker(bench.torch, table, order, count)[0] for count in counts}
+    return {count: walker(bench.torch, table, order, count)[0] for count in CHAINS[working_set]}
 
 
 def _hop(bench, seconds: float, heat: Heat, chains: int) -> list[float]:
@@ -89,17 +85,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="independent_chains",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("where", say("columns", "where"), "", "str", shown=False),
-        Column("chains", say("columns", "chains"), "", "int", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
+    say, cases, plot, quantity_columns(say, "s", where="str", chains="int", hidden=("where", "chains"))
 )

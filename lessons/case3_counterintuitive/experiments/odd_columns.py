@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import Heat
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -18,25 +17,18 @@ COLUMNS = (4096, 4001, 4033)
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Two numbers of rows, three of columns, as times of 4,096 columns; full has more rounds."""
-    found = []
-    for rows in ROWS:
-        heat = Heat(partial(forms, rows=rows), 3 if quick else 15)
-        for columns in COLUMNS:
-            found.append(
-                Case(
-                    say("case", rows=rows, columns=columns),
-                    say("call", rows=rows, inner=INNER, columns=columns),
-                    observe=partial(heat.over, name=str(columns), base=str(COLUMNS[0])),
-                    expect=partial(_by_work, columns=columns),
-                    facts={"rows": rows, "columns": columns},
-                )
-            )
-    return tuple(found)
-
-
-def _by_work(device, columns: int) -> float:
-    """By FLOPs, and nearly by bytes."""
-    return columns / COLUMNS[0]
+    heats = {rows: Heat(partial(forms, rows=rows), 3 if quick else 15) for rows in ROWS}
+    return tuple(
+        Case(
+            say("case", rows=rows, columns=columns),
+            say("call", rows=rows, inner=INNER, columns=columns),
+            observe=partial(heats[rows].over, name=columns, base=COLUMNS[0]),
+            expect=lambda device, columns=columns: columns / COLUMNS[0],  # by FLOPs, and nearly by bytes
+            facts={"rows": rows, "columns": columns},
+        )
+        for rows in ROWS
+        for columns in COLUMNS
+    )
 
 
 def forms(bench, rows: int):
@@ -44,7 +36,7 @@ def forms(bench, rows: int):
     draw = torch.Generator().manual_seed(0)
     a = torch.randn(rows, INNER, generator=draw)
     return {
-        str(columns): partial(torch.mm, a, torch.randn(INNER, columns, generator=draw), out=torch.empty(rows, columns))
+        columns: partial(torch.mm, a, torch.randn(INNER, columns, generator=draw), out=torch.empty(rows, columns))
         for columns in COLUMNS
     }
 
@@ -56,17 +48,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="odd_columns",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "×",
-        Column("rows", say("columns", "rows"), "", "int", shown=False),
-        Column("columns", say("columns", "columns"), "", "int", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
+    say, cases, plot, quantity_columns(say, "×", rows="int", columns="int", hidden=("rows", "columns"))
 )

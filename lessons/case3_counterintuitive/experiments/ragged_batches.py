@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import Heat
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.case3_counterintuitive import padded
 from course_lib.words import words
@@ -28,7 +27,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
                     say("case", way, longest=longest),
                     say("calls", way, count=padded.COUNT),
                     observe=partial(heat.seconds, name=way),
-                    expect=lambda device: None,
                     facts={"way": way, "longest": longest, "flops": padded.flops(longest)[way]},
                 )
             )
@@ -68,18 +66,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="ragged_batches",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("way", say("columns", "way"), "", "str", shown=False),
-        Column("longest", say("columns", "longest"), "", "int", shown=False),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", count=padded.COUNT, width=padded.WIDTH),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", way="str", longest="int", flops="int FLOP", hidden=("way", "longest")),
+    method={"count": padded.COUNT, "width": padded.WIDTH},
 )

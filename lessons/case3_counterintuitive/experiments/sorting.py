@@ -10,8 +10,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -102,7 +101,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             case,
             say("calls", without or ("radix" if kind == "radix" else "here"), type=type, kind=kind),
             observe=partial(_observe, case=case, rounds=3 if quick else 15),
-            expect=lambda device: None,
             facts={"bits": int(type.removeprefix("uint")), "kind": kind},
         )
         for case, (type, kind, nearly, without) in SORTS.items()
@@ -117,19 +115,7 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="sorting",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("bits", say("columns", "bits"), "", "int", shown=False),
-        Column("kind", say("columns", "kind"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", keys=KEYS),
+    say, cases, plot, quantity_columns(say, "s", bits="int", kind="str", hidden=("bits", "kind")), method={"keys": KEYS}
 )
 
 if __name__ == "__main__":  # the process in which NumPy does without some instructions

@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.racing import Heat
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -25,20 +24,17 @@ GROUPS = {
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Ten calls in three groups; full has more rounds."""
     makers = {"a million numbers": dropouts, "logits": heads, "masked loss": losses}
-    found = []
-    for group, forms in GROUPS.items():
-        heat = Heat(makers[group], 5 if quick else 15)
-        for form in forms:
-            found.append(
-                Case(
-                    say("cases", form),
-                    say("calls", form),
-                    observe=partial(heat.seconds, name=form),
-                    expect=lambda device: None,
-                    facts={"group": group},
-                )
-            )
-    return tuple(found)
+    heats = {group: Heat(make, 5 if quick else 15) for group, make in makers.items()}
+    return tuple(
+        Case(
+            say("cases", form),
+            say("calls", form),
+            observe=partial(heats[group].seconds, name=form),
+            facts={"group": group},
+        )
+        for group, forms in GROUPS.items()
+        for form in forms
+    )
 
 
 def dropouts(bench):
@@ -91,14 +87,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="unwritten",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "s", Column("group", say("columns", "group"), "", "str", shown=False)
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", numbers=NUMBERS, tokens=TOKENS, width=WIDTH, words=WORDS, masked=MASKED),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", group="str", hidden=("group",)),
+    method={"numbers": NUMBERS, "tokens": TOKENS, "width": WIDTH, "words": WORDS, "masked": MASKED},
 )

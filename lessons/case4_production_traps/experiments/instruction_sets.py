@@ -11,8 +11,7 @@ import course_lib
 from course_lib.accounting import hardware
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.case4_production_traps import probe
 from course_lib.words import words
@@ -31,7 +30,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("case", call=call, set=chosen),
             say("call", set=chosen),
             observe=partial(_observe, chosen=chosen, call=call, repeats=7 if quick else 30),
-            expect=lambda device: None,
             facts={"set": chosen, "what": call},
         )
         for chosen in SETS
@@ -85,18 +83,5 @@ def ratios(result, of: str = "default", to: str = "avx2") -> dict[str, float]:
 
 
 EXPERIMENT = Experiment(
-    name="instruction_sets",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("set", say("columns", "set"), "", "str", shown=False),
-        Column("what", say("columns", "what"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    recording_seconds=60.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
+    say, cases, plot, quantity_columns(say, "s", set="str", what="str", hidden=("set", "what")), recording_seconds=60.0
 )

@@ -6,8 +6,7 @@ from course_lib.accounting import hardware
 from course_lib.accounting.queues import pipeline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.case4_production_traps import loading
 from course_lib.words import words
@@ -51,15 +50,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="loader_workers",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "s", Column("workers", say("columns", "workers"), "", "int", shown=False)
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", workers="int", hidden=("workers",)),
     recording_seconds=60.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", batches=BATCHES, step=1e3 * STEP, item=1e3 * ITEM),
+    method={"batches": BATCHES, "step": 1e3 * STEP, "item": 1e3 * ITEM},
 )

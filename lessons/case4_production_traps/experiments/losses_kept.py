@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import allocation, timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.case4_production_traps import keeping
 from course_lib.words import words
@@ -21,16 +20,12 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", habit),
             say("calls", habit),
             observe=partial(_observe, habit=habit),
-            expect=partial(_expected, habit=habit),
+            expect=lambda device, habit=habit: float(keeping.predicted(habit)),
             gradients=True,
             facts={"habit": habit},
         )
         for habit in keeping.HABITS
     )
-
-
-def _expected(device: hardware.Device, habit: str) -> float:
-    return float(keeping.predicted(habit))
 
 
 def _observe(bench, seconds: float, habit: str) -> list[float]:
@@ -46,15 +41,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="losses_kept",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "B", Column("habit", say("columns", "habit"), "", "str", shown=False)
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "B", habit="str", hidden=("habit",)),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", layers=keeping.LAYERS, width=keeping.WIDTH, rows=keeping.ROWS, steps=keeping.STEPS),
+    method={"layers": keeping.LAYERS, "width": keeping.WIDTH, "rows": keeping.ROWS, "steps": keeping.STEPS},
 )

@@ -7,8 +7,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.case4_production_traps import syncing
 from course_lib.words import words
@@ -75,18 +74,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="sync_pipeline",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "×",
-        Column("host", say("columns", "host"), "s", "float", shown=False),
-        Column("gpu", say("columns", "gpu"), "s", "float", shown=False),
-        Column("every", say("columns", "every"), "", "int", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", steps=STEPS),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "×", host="float s", gpu="float s", every="int", hidden=("host", "gpu", "every")),
+    method={"steps": STEPS},
 )

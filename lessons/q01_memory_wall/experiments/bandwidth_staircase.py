@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from itertools import dropwhile, pairwise
 
 from course_lib.accounting import hardware, roofline, units
@@ -9,7 +10,6 @@ from course_lib.experiments.measurements.cuda_graphs import replayed
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rates
 from course_lib.figures.charts import curves
 from course_lib.words import words
@@ -38,7 +38,7 @@ def _case(working_set: int, device: hardware.Device) -> Case:
     op = roofline.elementwise(elements, reads=2)
     build, share = calls.addition(elements, "fp32"), 1
     if device.kind == "gpu":
-        build, share = _graph(build), GRAPH_CALLS
+        build, share = partial(_graph, build=build), GRAPH_CALLS
     return Case(
         calls.binary_size(working_set),
         say("calls", "addition", elements=elements),
@@ -49,19 +49,15 @@ def _case(working_set: int, device: hardware.Device) -> Case:
     )
 
 
-def _graph(build):
+def _graph(bench: Bench, build):
     """The same call `GRAPH_CALLS` times as one CUDA graph, replayed with one launch."""
+    call = build(bench)
 
-    def build_graph(bench: Bench):
-        call = build(bench)
+    def calls():
+        for _ in range(GRAPH_CALLS):
+            call()
 
-        def calls():
-            for _ in range(GRAPH_CALLS):
-                call()
-
-        return replayed(bench, calls)
-
-    return build_graph
+    return replayed(bench, calls)
 
 
 def knees(points: Sequence[tuple[float, float]], overhead: float = 0.0) -> list[float]:
@@ -125,17 +121,12 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="bandwidth_staircase",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "B/s", Column("working_set", say("columns", "working_set"), "B", "int")
-    ),
-    cases=cases,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "B/s", working_set="int B"),
     table=table,
     predict=predict,
-    plot=plot,
     quick_seconds=0.04,
     full_seconds=0.25,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

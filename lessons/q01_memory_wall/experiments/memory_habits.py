@@ -1,13 +1,13 @@
 """Pairs that compute as much and use memory differently: fresh results, blocks, order of access, number of threads."""
 
-from collections.abc import Callable
+from functools import partial
 
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.calls import Build, addition, gather
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -36,58 +36,53 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     in_blocks = say("calls", "blocks", blocks=blocks, block=BLOCK)
 
     def case(name: str, call: str, op: roofline.Op, build: Build) -> Case:
-        return Case(name, call, (op,), **({"observe": _alone(build)} if kind == "cpu" else {"build": build}))
+        how = {"observe": partial(_alone, build=build)} if kind == "cpu" else {"build": build}
+        return Case(name, call, (op,), **how)
 
     pairs = (
         case("a + b, result reused", say("calls", "reused", length=length), add, addition(length, "fp32")),
-        case("a + b, new result", numbers, add, _fresh_addition(length)),
+        case("a + b, new result", numbers, add, partial(_fresh_addition, length=length)),
         case("gather, in order", gathered, in_order, gather(table, picks, shuffled=False)),
         case("gather, at random", gathered, at_random, gather(table, picks, shuffled=True)),
-        case(f"{PASSES} passes, block by block", in_blocks, blocked, _passes(length, BLOCK)),
-        case(f"{PASSES} passes, whole array", numbers, passes, _passes(length, length)),
+        case(f"{PASSES} passes, block by block", in_blocks, blocked, partial(_passes, length=length, block=BLOCK)),
+        case(f"{PASSES} passes, whole array", numbers, passes, partial(_passes, length=length, block=length)),
     )
     if kind == "gpu":
         return pairs
     small = say("calls", "numbers", length=SMALL)
     return (
         *pairs,
-        Case("small addition, a thread a core", small, observe=_threads(1), expect=_small),
-        Case(f"small addition, {CROWD} threads a core", small, observe=_threads(CROWD), expect=_small),
+        Case("small addition, a thread a core", small, observe=partial(_threads, for_each_core=1), expect=_small),
+        Case(
+            f"small addition, {CROWD} threads a core",
+            small,
+            observe=partial(_threads, for_each_core=CROWD),
+            expect=_small,
+        ),
     )
 
 
-def _fresh_addition(length: int) -> Build:
-    def build(bench: Bench):
-        a, b = bench.random(length), bench.random(length)
-        return lambda: bench.torch.add(a, b)
-
-    return build
+def _fresh_addition(bench: Bench, length: int):
+    a, b = bench.random(length), bench.random(length)
+    return lambda: bench.torch.add(a, b)
 
 
-def _passes(length: int, block: int) -> Build:
+def _passes(bench: Bench, length: int, block: int):
     """Each block gets all its passes before the next one is touched."""
+    blocks = bench.random(length).split(block)
 
-    def build(bench: Bench):
-        blocks = bench.random(length).split(block)
+    def passes():
+        for part in blocks:
+            for _ in range(PASSES):
+                part.mul_(1.0)
 
-        def passes():
-            for part in blocks:
-                for _ in range(PASSES):
-                    part.mul_(1.0)
-
-        return passes
-
-    return build
+    return passes
 
 
-def _alone(build: Build) -> Callable[[Bench, float], list[float]]:
+def _alone(bench: Bench, seconds: float, build: Build) -> list[float]:
     """One thread: a pair then differs in its use of memory only, not in how its threads wait for each other."""
-
-    def observe(bench: Bench, seconds: float) -> list[float]:
-        with timing.single_thread(bench.torch), bench.torch.inference_mode():
-            return list(timing.measure(build(bench), seconds=seconds, at_least=3).values)
-
-    return observe
+    with timing.single_thread(bench.torch), bench.torch.inference_mode():
+        return list(timing.measure(build(bench), seconds=seconds, at_least=3).values)
 
 
 def _small(device: hardware.Device) -> float:
@@ -97,18 +92,15 @@ def _small(device: hardware.Device) -> float:
     return device.call_overhead + roofline.elementwise(SMALL, reads=2).bytes / rate
 
 
-def _threads(for_each_core: int) -> Callable[[Bench, float], list[float]]:
-    def observe(bench: Bench, seconds: float) -> list[float]:
-        torch = bench.torch
-        before = torch.get_num_threads()
-        torch.set_num_threads(before * for_each_core)
-        try:
-            with torch.inference_mode():
-                return list(timing.measure(addition(SMALL, "fp32")(bench), seconds=seconds, at_least=3).values)
-        finally:
-            torch.set_num_threads(before)
-
-    return observe
+def _threads(bench: Bench, seconds: float, for_each_core: int) -> list[float]:
+    torch = bench.torch
+    before = torch.get_num_threads()
+    torch.set_num_threads(before * for_each_core)
+    try:
+        with torch.inference_mode():
+            return list(timing.measure(addition(SMALL, "fp32")(bench), seconds=seconds, at_least=3).values)
+    finally:
+        torch.set_num_threads(before)
 
 
 def plot(result):
@@ -122,14 +114,11 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="memory_habits",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "s"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s"),
     quick_seconds=0.1,
     full_seconds=0.6,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", block=BLOCK, passes=PASSES, crowd=CROWD),
+    method={"block": BLOCK, "passes": PASSES, "crowd": CROWD},
 )

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import fact_columns, quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import curves
 from course_lib.words import words
@@ -69,23 +68,14 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="stride_access",
-    question=say("question"),
-    columns=(
-        *quantity_columns(
-            say("columns", "measured"),
-            "s",
-            Column("stride", say("columns", "stride"), "", "int"),
-            Column("elements", say("columns", "elements"), "", "int"),
-            Column("bytes", say("columns", "bytes"), "B", "int"),
-        ),
-        Column("pass", say("columns", "pass"), "s", "float"),
+    say,
+    cases,
+    plot,
+    (
+        *quantity_columns(say, "s", stride="int", elements="int", bytes="int B"),
+        *fact_columns(say, **{"pass": "float s"}),
     ),
-    cases=cases,
     table=table,
-    plot=plot,
     quick_seconds=0.06,
     full_seconds=0.5,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

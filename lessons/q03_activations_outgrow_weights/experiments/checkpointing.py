@@ -8,8 +8,7 @@ from course_lib.experiments.measurements.training_memory import Setting
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import fact_columns, quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import curves
 from course_lib.words import words
@@ -88,23 +87,14 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="checkpointing",
-    question=say("question"),
-    columns=(
-        *quantity_columns(
-            say("columns", "measured"),
-            "B",
-            Column("layers", say("columns", "layers"), "", "int"),
-            Column("activations", say("columns", "activations"), "", "str"),
-        ),
-        Column("predicted_step", say("columns", "predicted_step"), "s", "float"),
-        Column("step", say("columns", "step"), "s", "float"),
+    say,
+    cases,
+    plot,
+    (
+        *quantity_columns(say, "B", layers="int", activations="str"),
+        *fact_columns(say, predicted_step="float s", step="float s"),
     ),
-    cases=cases,
     table=table,
     predict=predict,
-    plot=plot,
     quick_seconds=0.1,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

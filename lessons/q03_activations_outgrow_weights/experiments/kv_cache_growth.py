@@ -7,8 +7,7 @@ from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running import allocation
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import fact_columns, quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import curves
 from course_lib.words import words
@@ -84,22 +83,11 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="kv_cache_growth",
-    question=say("question"),
-    columns=(
-        *quantity_columns(
-            say("columns", "measured"),
-            "s",
-            Column("context", say("columns", "context"), "", "int"),
-            Column("predicted_cache", say("columns", "predicted_cache"), "B", "int"),
-        ),
-        Column("cache", say("columns", "cache"), "B", "int"),
-    ),
-    cases=cases,
+    say,
+    cases,
+    plot,
+    (*quantity_columns(say, "s", context="int", predicted_cache="int B"), *fact_columns(say, cache="int B")),
     table=table,
     predict=predict,
-    plot=plot,
     quick_seconds=0.1,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -11,8 +11,7 @@ from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -199,16 +198,4 @@ def plot(result):
     return dots(result, title=title, axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="saved_tensors",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "B", Column("block", say("columns", "block"), "", "str", shown=False)
-    ),
-    timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "B", block="str", hidden=("block",)), timed=False)

@@ -1,13 +1,13 @@
 """The same two matrices added and multiplied: the same bytes, very different FLOPs, and the ratio of their times."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import RATIO_COLUMNS, measured_ratio, predicted_ratio
+from course_lib.experiments.running.rows import RATIO_COLUMNS, fact_columns, measured_ratio, predicted_ratio
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
@@ -35,7 +35,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
                 f"add {n}",
                 f"a + b, [{n}×{n}]",
                 (roofline.elementwise(n * n, reads=2, dtype=dtype),),
-                build_sums(n, dtype, in_turn),
+                partial(build_sums, n=n, dtype=dtype, in_turn=in_turn),
                 share=in_turn,
                 facts={"side": n},
             ),
@@ -50,20 +50,16 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def build_sums(n: int, dtype: str, in_turn: int):
+def build_sums(bench: Bench, n: int, dtype: str, in_turn: int):
     """a + b into c, once with each of `in_turn` triples of matrices."""
+    add = bench.torch.add
+    triples = list(zip(*(bench.random(in_turn, n, n, dtype=dtype).unbind() for _ in range(3)), strict=True))
 
-    def build(bench: Bench):
-        add = bench.torch.add
-        triples = list(zip(*(bench.random(in_turn, n, n, dtype=dtype).unbind() for _ in range(3)), strict=True))
+    def sums():
+        for a, b, c in triples:
+            add(a, b, out=c)
 
-        def sums():
-            for a, b, c in triples:
-                add(a, b, out=c)
-
-        return sums
-
-    return build
+    return sums
 
 
 def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
@@ -114,24 +110,25 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="elementwise_vs_matmul",
-    question=say("question"),
-    columns=(
-        Column("case", say("columns", "case"), "", "str"),
-        Column("bytes", say("columns", "bytes"), "B", "int"),
-        Column("flops_ratio", say("columns", "flops_ratio"), "×", "float"),
-        Column("intensity", say("columns", "intensity"), "FLOP/B", "float", shown=False),
-        Column("ridges", say("columns", "ridges"), "×", "float"),
-        Column("sum_measured", say("columns", "sum_measured"), "s", "float"),
-        Column("product_measured", say("columns", "product_measured"), "s", "float"),
+    say,
+    cases,
+    plot,
+    (
+        *fact_columns(
+            say,
+            case="str",
+            bytes="int B",
+            flops_ratio="float ×",
+            intensity="float FLOP/B",
+            ridges="float ×",
+            sum_measured="float s",
+            product_measured="float s",
+            hidden=("intensity",),
+        ),
         *RATIO_COLUMNS,
     ),
-    cases=cases,
     table=table,
     predict=predict,
-    plot=plot,
     quick_seconds=0.1,
     full_seconds=0.5,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

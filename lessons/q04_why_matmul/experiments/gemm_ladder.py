@@ -6,10 +6,11 @@ memory. So it is too low where the operands stay in a cache. Nothing predicts th
 the interpreter is not in a machine's profile.
 """
 
+from functools import partial
+
 from course_lib.accounting import hardware, precision, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype, repeated
-from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rates
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
@@ -45,19 +46,19 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("calls", "dots", n=n),
             roofline.Op("dot", 2 * n, precision.nbytes(2 * n + 1, dtype), dtype),
             n**2,
-            build_dots(n, dtype),
+            partial(build_dots, n=n, dtype=dtype),
             1 / n,
         ),
-        rung("row by row", say("calls", "rows", n=n), row, n, build_rows(n, dtype), STEPS / n),
-        rung("outer products", say("calls", "outer", n=n), outer, n, build_outer(n, dtype), STEPS / n),
+        rung("row by row", say("calls", "rows", n=n), row, n, partial(build_rows, n=n, dtype=dtype), STEPS / n),
+        rung("outer products", say("calls", "outer", n=n), outer, n, partial(build_outer, n=n, dtype=dtype), STEPS / n),
         _case(
             "tiles",
             say("calls", "tiles", blocks=blocks, tile=tile),
             (first, *((repeated(added, blocks**2 * (blocks - 1)),) if blocks > 1 else ())),
-            build_tiles(n, tile, dtype),
+            partial(build_tiles, n=n, tile=tile, dtype=dtype),
             1,
         ),
-        rung("library, new result", f"a @ b, [{n}×{n}]", whole, 1, build_new(n, dtype), 1),
+        rung("library, new result", f"a @ b, [{n}×{n}]", whole, 1, partial(build_new, n=n, dtype=dtype), 1),
         rung("library, out=", f"torch.mm(a, b, out=c), [{n}×{n}]", whole, 1, calls.product(n, n, n, dtype), 1),
     )
     if device.kind != "cpu":
@@ -66,7 +67,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         "loop over numbers",
         say("calls", "loop", n=n),
         (repeated(roofline.Op("multiply-add", 2, precision.nbytes(2, "fp64"), dtype), n**3),),
-        build_loop(n),
+        partial(build_loop, n=n),
         share=STEPS / n**2,
         expect=lambda device: None,
         facts={"flops": 2 * n**3, "calls": n**3},
@@ -79,116 +80,92 @@ def _case(name, call, ops, build, share) -> Case:
     return Case(name, call, ops, build, share=share, facts=facts)
 
 
-def build_loop(n: int):
+def build_loop(bench, n: int):
     """STEPS numbers of the first row of the result, in Python floats."""
+    a, columns = bench.random(1, n).tolist()[0], bench.random(STEPS, n).tolist()
 
-    def build(bench):
-        a, columns = bench.random(1, n).tolist()[0], bench.random(STEPS, n).tolist()
+    def one_after_another():
+        results = []
+        for column in columns:
+            total = 0.0
+            for k in range(n):
+                total += a[k] * column[k]
+            results.append(total)
+        return results
 
-        def one_after_another():
-            results = []
-            for column in columns:
-                total = 0.0
-                for k in range(n):
-                    total += a[k] * column[k]
-                results.append(total)
-            return results
-
-        return one_after_another
-
-    return build
+    return one_after_another
 
 
-def build_dots(n: int, dtype: str):
+def build_dots(bench, n: int, dtype: str):
     """The first row of the result; the right operand lies column by column, so that every dot product is contiguous."""
+    dot = bench.torch.dot
+    a, out = bench.random(n, dtype=dtype), bench.empty(n, dtype=dtype)
+    pairs = list(zip(bench.random(n, n, dtype=dtype).unbind(), out.unbind(), strict=True))
 
-    def build(bench):
-        dot = bench.torch.dot
-        a, out = bench.random(n, dtype=dtype), bench.empty(n, dtype=dtype)
-        pairs = list(zip(bench.random(n, n, dtype=dtype).unbind(), out.unbind(), strict=True))
+    def first_row():
+        for column, result in pairs:
+            dot(a, column, out=result)
+        return out
 
-        def first_row():
-            for column, result in pairs:
-                dot(a, column, out=result)
-            return out
-
-        return first_row
-
-    return build
+    return first_row
 
 
-def build_rows(n: int, dtype: str):
+def build_rows(bench, n: int, dtype: str):
     """The first STEPS rows of the result, each from one row of the left operand and all of the right one."""
+    mm = bench.torch.mm
+    a, b, out = (bench.random(rows, n, dtype=dtype) for rows in (STEPS, n, STEPS))
+    pairs = list(zip(a.split(1), out.split(1), strict=True))
 
-    def build(bench):
-        mm = bench.torch.mm
-        a, b, out = (bench.random(rows, n, dtype=dtype) for rows in (STEPS, n, STEPS))
-        pairs = list(zip(a.split(1), out.split(1), strict=True))
+    def rows():
+        for row, result in pairs:
+            mm(row, b, out=result)
+        return out
 
-        def rows():
-            for row, result in pairs:
-                mm(row, b, out=result)
-            return out
-
-        return rows
-
-    return build
+    return rows
 
 
-def build_outer(n: int, dtype: str):
+def build_outer(bench, n: int, dtype: str):
     """The first STEPS outer products: each adds column k of the left operand times row k of the right one."""
+    addmm = bench.torch.addmm
+    left, right, out = (bench.random(rows, n, dtype=dtype) for rows in (STEPS, STEPS, n))
+    out.zero_()
+    pairs = [(column.view(n, 1), row.view(1, n)) for column, row in zip(left, right, strict=True)]
 
-    def build(bench):
-        addmm = bench.torch.addmm
-        left, right, out = (bench.random(rows, n, dtype=dtype) for rows in (STEPS, STEPS, n))
-        out.zero_()
-        pairs = [(column.view(n, 1), row.view(1, n)) for column, row in zip(left, right, strict=True)]
+    def sums():
+        for column, row in pairs:
+            addmm(out, column, row, out=out)
+        return out
 
-        def sums():
-            for column, row in pairs:
-                addmm(out, column, row, out=out)
-            return out
-
-        return sums
-
-    return build
+    return sums
 
 
-def build_tiles(n: int, tile: int, dtype: str):
+def build_tiles(bench, n: int, tile: int, dtype: str):
     """The whole product, tile by tile: a tile of the result stays while the tiles that make it up go by."""
+    torch, starts = bench.torch, range(0, n, tile)
+    a, b, out = (bench.random(n, n, dtype=dtype) for _ in range(3))
 
-    def build(bench):
-        torch, starts = bench.torch, range(0, n, tile)
-        a, b, out = (bench.random(n, n, dtype=dtype) for _ in range(3))
+    def tiles(matrix):
+        return [[matrix[i : i + tile, j : j + tile] for j in starts] for i in starts]
 
-        def tiles(matrix):
-            return [[matrix[i : i + tile, j : j + tile] for j in starts] for i in starts]
+    left, right, result = tiles(a), tiles(b), tiles(out)
+    blocks = range(len(starts))
 
-        left, right, result = tiles(a), tiles(b), tiles(out)
-        blocks = range(len(starts))
+    def product():
+        for i in blocks:
+            for j in blocks:
+                c = result[i][j]
+                torch.mm(left[i][0], right[0][j], out=c)
+                for k in blocks[1:]:
+                    torch.addmm(c, left[i][k], right[k][j], out=c)
+        return out
 
-        def product():
-            for i in blocks:
-                for j in blocks:
-                    c = result[i][j]
-                    torch.mm(left[i][0], right[0][j], out=c)
-                    for k in blocks[1:]:
-                        torch.addmm(c, left[i][k], right[k][j], out=c)
-            return out
-
-        return product
-
-    return build
+    return product
 
 
-def build_new(n: int, dtype: str):
+def build_new(bench, n: int, dtype: str):
     """The library's product into new memory each time."""
-
-    def build(bench):
-        a, b = bench.random(n, n, dtype=dtype), bench.random(n, n, dtype=dtype)
-        return lambda: a @ b
-
-    return build
+    a, b = bench.random(n, n, dtype=dtype), bench.random(n, n, dtype=dtype)
+    return lambda: a @ b
 
 
 def plot(result):
@@ -202,20 +179,12 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="gemm_ladder",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "FLOP/s",
-        Column("flops", say("columns", "flops"), "FLOP", "int", shown=False),
-        Column("calls", say("columns", "calls"), "", "int"),
-    ),
-    cases=cases,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "FLOP/s", flops="int FLOP", calls="int", hidden=("flops",)),
     table=table,
     predict=predict,
-    plot=plot,
     quick_seconds=0.1,
     full_seconds=0.5,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

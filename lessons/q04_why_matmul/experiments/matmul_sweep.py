@@ -3,7 +3,6 @@
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rates
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
@@ -65,22 +64,14 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="matmul_sweep",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "FLOP/s",
-        Column("series", say("columns", "series"), "", "str", shown=False),
-        Column("rows", say("columns", "rows"), "", "int", shown=False),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-        Column("intensity", say("columns", "intensity"), "FLOP/B", "float"),
+    say,
+    cases,
+    plot,
+    quantity_columns(
+        say, "FLOP/s", series="str", rows="int", flops="int FLOP", intensity="float FLOP/B", hidden=("series", "rows")
     ),
-    cases=cases,
     table=table,
     predict=predict,
-    plot=plot,
     quick_seconds=0.05,
     full_seconds=0.2,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -1,8 +1,11 @@
 """Pairs whose second half has no more FLOPs: order of access, dependency chains, balance of load, skipped zeros."""
 
+from functools import partial
+
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment
+from course_lib.experiments.running.rows import CASE_COLUMNS, rows_by_case
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -35,14 +38,10 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         x, out = bench.random(length), bench.empty(length)
         return lambda: bench.torch.cumsum(x, dim=0, out=out)
 
-    def build_rows(counts_of):
+    def build_rows(bench, counts_of):
         """A CSR matrix [side×side] whose rows have the lengths `counts_of(torch)`, times a vector."""
-
-        def build(bench):
-            matrix, x = csr(bench, counts_of(bench.torch), side), bench.random(side)
-            return lambda: matrix @ x
-
-        return build
+        matrix, x = csr(bench, counts_of(bench.torch), side), bench.random(side)
+        return lambda: matrix @ x
 
     def equal(torch):
         return torch.full((side,), per_row)
@@ -55,20 +54,10 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         counts[0] += per_row * side - counts.sum()
         return counts
 
-    def build_dense(size, columns):
-        def build(bench):
-            weights, x, out = bench.random(size, size), bench.random(size, columns), bench.empty(size, columns)
-            return lambda: bench.torch.mm(weights, x, out=out)
-
-        return build
-
-    def build_sparse(size, columns):
-        def build(bench):
-            matrix = csr(bench, bench.torch.full((size,), int(DENSITY * size)), size)
-            x = bench.random(size, columns)
-            return lambda: matrix @ x
-
-        return build
+    def build_sparse(bench, size, columns):
+        matrix = csr(bench, bench.torch.full((size,), int(DENSITY * size)), size)
+        x = bench.random(size, columns)
+        return lambda: matrix @ x
 
     stored, stored_small = per_row * side, int(DENSITY * small) * small
     picked = say("calls", "gather", picks=picks, table=table)
@@ -81,37 +70,37 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             "sparse rows, equal",
             say("calls", "sparse", side=side, stored=stored),
             (sparse_product("equal", side, side, stored),),
-            build_rows(equal),
+            partial(build_rows, counts_of=equal),
         ),
         Case(
             "sparse rows, skewed",
             say("calls", "sparse", side=side, stored=stored),
             (sparse_product("skewed", side, side, stored),),
-            build_rows(skewed),
+            partial(build_rows, counts_of=skewed),
         ),
         Case(
             "one column, dense",
             f"[{side}×{side}] @ [{side}×1]",
             (roofline.matmul(side, side, 1, "fp32"),),
-            build_dense(side, 1),
+            calls.product(side, side, 1, "fp32"),
         ),
         Case(
             "one column, 90 % zeros skipped",
             f"CSR [{side}×{side}] @ [{side}×1]",
             (sparse_product("pruned", side, side, stored),),
-            build_sparse(side, 1),
+            partial(build_sparse, size=side, columns=1),
         ),
         Case(
             "many columns, dense",
             f"[{small}×{small}] @ [{small}×{vectors}]",
             (roofline.matmul(small, small, vectors, "fp32"),),
-            build_dense(small, vectors),
+            calls.product(small, small, vectors, "fp32"),
         ),
         Case(
             "many columns, 90 % zeros skipped",
             f"CSR [{small}×{small}] @ [{small}×{vectors}]",
             (sparse_product("pruned", small, small, stored_small, vectors),),
-            build_sparse(small, vectors),
+            partial(build_sparse, size=small, columns=vectors),
         ),
     )
 
@@ -142,12 +131,4 @@ def plot(result):
     return dots(result, title=title, axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="hardware_friendly",
-    question=say("question"),
-    cases=cases,
-    plot=plot,
-    quick_seconds=0.06,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, CASE_COLUMNS, table=rows_by_case, quick_seconds=0.06)

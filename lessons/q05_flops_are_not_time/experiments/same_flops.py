@@ -5,6 +5,7 @@ calls.
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype, repeated
+from course_lib.experiments.running.rows import CASE_COLUMNS, rows_by_case
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -60,12 +61,4 @@ def plot(result):
     return dots(result, title=title, axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="same_flops",
-    question=say("question"),
-    cases=cases,
-    plot=plot,
-    quick_seconds=0.1,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, CASE_COLUMNS, table=rows_by_case, quick_seconds=0.1)

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from course_lib.accounting import hardware, roofline, units
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype, repeated
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import RATIO_COLUMNS, measured_ratio, predicted_ratio
+from course_lib.experiments.running.rows import RATIO_COLUMNS, fact_columns, measured_ratio, predicted_ratio
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
@@ -129,25 +128,26 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="ten_times_flops",
-    question=say("question"),
-    columns=(
-        Column("case", say("columns", "case"), "", "str"),
-        Column("small", say("columns", "small"), "", "str"),
-        Column("large", say("columns", "large"), "", "str"),
-        Column("small_flops", say("columns", "small_flops"), "FLOP", "int"),
-        Column("large_flops", say("columns", "large_flops"), "FLOP", "int"),
-        Column("small_predicted", say("columns", "small_predicted"), "s", "float", shown=False),
-        Column("large_predicted", say("columns", "large_predicted"), "s", "float", shown=False),
-        Column("small_measured", say("columns", "small_measured"), "s", "float"),
-        Column("large_measured", say("columns", "large_measured"), "s", "float"),
+    say,
+    cases,
+    plot,
+    (
+        *fact_columns(
+            say,
+            case="str",
+            small="str",
+            large="str",
+            small_flops="int FLOP",
+            large_flops="int FLOP",
+            small_predicted="float s",
+            large_predicted="float s",
+            small_measured="float s",
+            large_measured="float s",
+            hidden=("small_predicted", "large_predicted"),
+        ),
         *RATIO_COLUMNS,
     ),
-    cases=cases,
     table=table,
     predict=predict,
-    plot=plot,
     quick_seconds=0.05,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -3,6 +3,7 @@
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.rows import CASE_COLUMNS, rows_by_case
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -49,12 +50,4 @@ def plot(result):
     return dots(result, title=title, axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="unseen_ops",
-    question=say("question"),
-    cases=cases,
-    plot=plot,
-    quick_seconds=0.05,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, CASE_COLUMNS, table=rows_by_case, quick_seconds=0.05)

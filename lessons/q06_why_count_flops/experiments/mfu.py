@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rates
+from course_lib.experiments.running.rows import fact_columns, quantity_columns, rates
 from course_lib.experiments.running.timing import Repeats
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
@@ -62,25 +61,14 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="mfu",
-    question=say("question"),
-    columns=(
-        *quantity_columns(
-            say("columns", "measured"),
-            "%",
-            Column("tokens", say("columns", "tokens"), "", "int", shown=False),
-            Column("flops", say("columns", "flops"), "FLOP", "int"),
-            Column("per_token", say("columns", "per_token"), "FLOP", "float"),
-        ),
-        Column("time", say("columns", "time"), "s", "float"),
-        Column("rate", say("columns", "rate"), "", "float"),
+    say,
+    cases,
+    plot,
+    (
+        *quantity_columns(say, "%", tokens="int", flops="int FLOP", per_token="float FLOP", hidden=("tokens",)),
+        *fact_columns(say, time="float s", rate="float"),
     ),
-    cases=cases,
     table=table,
     predict=predict,
-    plot=plot,
     quick_seconds=0.2,
-    full_seconds=1.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

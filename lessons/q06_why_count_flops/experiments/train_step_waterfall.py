@@ -11,15 +11,14 @@ for each tensor instead, which move 80 B for each parameter, not 28. Nothing pre
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from course_lib.accounting import flops, hardware, models, precision, roofline
 from course_lib.experiments.nets import tiny_gpt
-from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running import torch_events
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import fact_columns, quantity_columns, rows_of_quantity
 from course_lib.experiments.running.timing import Repeats
-from course_lib.experiments.running.torch_events import ancestors, silent
 from course_lib.figures import style
 from course_lib.figures.figure import draw
 from course_lib.figures.tabular import quantity
@@ -43,7 +42,6 @@ CLASSES = (
 LARGE, SMALL = "large batch", "32 tokens"
 WARM_UP = 2  # steps: the first one makes the optimizer's moments
 FEWEST, MOST = 3, 12  # steps that are profiled; to read the events of one takes longer than the step
-REGION = "course: training step"  # its name in the profile
 
 
 @dataclass(frozen=True)
@@ -85,19 +83,19 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     batch, seq = (4, 128) if device.kind == "cpu" else (16, 1024)
     found = []
     for name, step in ((LARGE, Step(model, batch, seq, dtype)), (SMALL, Step(model, 1, 32, dtype))):
-        profiled = Profiled(step)
+        # once for each bench: all classes of a run come from the same steps and sum to them
+        profiled = cache(lambda bench, seconds, step=step: profile_steps(bench, step.build(bench), seconds))
         ops = step_ops(step)
         found += [_case(name, class_, step, profiled, ops.get(class_, ())) for class_ in CLASSES]
     return tuple(found)
 
 
-def _case(batch: str, class_: str, step: Step, profiled: "Profiled", ops: tuple[roofline.Op, ...]) -> Case:
+def _case(batch: str, class_: str, step: Step, profiled, ops: tuple[roofline.Op, ...]) -> Case:
     return Case(
         f"{batch}: {class_}",
         say("calls", "step", batch=step.batch, seq=step.seq, layers=step.model.layers, d_model=step.model.d_model),
         ops,
-        observe=lambda bench, seconds: profiled.seconds(bench, seconds)[class_],
-        expect=None if ops else lambda device: None,
+        observe=lambda bench, seconds: profiled(bench, seconds)[class_],
         facts={"batch": batch, "class": class_, "flops": sum(op.flops for op in ops)},
     )
 
@@ -150,67 +148,29 @@ _LOSS = ("cross_entropy", "log_softmax", "nll_loss")
 _NORMS = ("layer_norm", "tanh", "aten::mul", "aten::add", "aten::pow")
 
 
-class Profiled:
-    """Profiles a step once for each Bench, so that all classes of a run come from the same steps and sum to them."""
-
-    def __init__(self, step: Step):
-        self.step = step
-        self._of: tuple[Bench, Mapping[str, list[float]]] | None = None
-
-    def seconds(self, bench, seconds: float) -> Mapping[str, list[float]]:
-        """class -> seconds in every profiled step."""
-        if self._of is None or self._of[0] is not bench:
-            self._of = bench, profile_steps(bench, self.step.build(bench), seconds)
-        return self._of[1]
-
-
 def profile_steps(bench, take_step, seconds: float) -> dict[str, list[float]]:
     """class -> seconds in each of several steps, as many as fit into about `seconds`, by torch.profiler.
 
     On a processor an operation counts the time of its own, without that of the operations it calls. On a GPU it counts
     that of the kernels it launched, and what lies between the operations is the time in which the GPU waited.
     """
-    torch, on_gpu = bench.torch, bench.on == "cuda"
-    from torch.autograd import DeviceType
-    from torch.profiler import ProfilerActivity, profile, record_function
     from torch.utils.benchmark import timer as clock
 
     for _ in range(WARM_UP):
         start = clock()
         take_step()
         taken = clock() - start
-    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])]
-    profiler = profile(activities=activities)
-    with silent():
-        profiler.start()
-    for _ in range(min(max(FEWEST, round(seconds / taken)), MOST)):
-        with record_function(REGION):
-            take_step()
-            if on_gpu:
-                torch.cuda.synchronize()
-    with silent():
-        profiler.stop()
-    events = [event for event in profiler.events() if event.device_type == DeviceType.CPU]
-    return by_class(events, on_gpu)
+    steps, on_gpu = min(max(FEWEST, round(seconds / taken)), MOST), bench.on == "cuda"
+    return by_class(torch_events.profiled(bench.torch, take_step, steps, on_gpu), on_gpu)
 
 
 def by_class(events: Sequence, on_gpu: bool) -> dict[str, list[float]]:
     """class -> seconds in each step, from the host's events of a profile; the classes of a step sum to its time."""
-    steps = sorted((event for event in events if event.name == REGION), key=lambda event: event.time_range.start)
-    found = {name: [0.0] * len(steps) for name in CLASSES}
-    for event in events:
-        start = event.time_range.start
-        number = next(
-            (n for n, step in enumerate(steps) if step.time_range.start <= start <= step.time_range.end), None
-        )
-        class_ = classify([event.name, *ancestors(event)])
-        if number is not None and class_ != "between the operations":
-            own = event.self_device_time_total if on_gpu else event.self_cpu_time_total
-            found[class_][number] += own * 1e-6
-    for number, step in enumerate(steps):
-        whole = (step.time_range.end - step.time_range.start) * 1e-6
-        found["between the operations"][number] = whole - sum(times[number] for times in found.values())
-    return found
+
+    def class_of(event):
+        return classify([event.name, *torch_events.ancestors(event)])
+
+    return torch_events.by_kind(events, CLASSES, class_of, "between the operations", on_gpu)
 
 
 def classify(names: Sequence[str]) -> str:
@@ -286,23 +246,14 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="train_step_waterfall",
-    question=say("question"),
-    columns=(
-        *quantity_columns(
-            say("columns", "measured"),
-            "s",
-            Column("batch", say("columns", "batch"), "", "str", shown=False),
-            Column("class", say("columns", "class"), "", "str", shown=False),
-            Column("flops", say("columns", "flops"), "FLOP", "int"),
-        ),
-        Column("share", say("columns", "share"), "%", "float"),
+    say,
+    cases,
+    plot,
+    (
+        *quantity_columns(say, "s", batch="str", **{"class": "str"}, flops="int FLOP", hidden=("batch", "class")),
+        *fact_columns(say, share="float %"),
     ),
-    cases=cases,
     table=table,
-    plot=plot,
     quick_seconds=0.04,
     full_seconds=2.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -12,8 +12,7 @@ from collections.abc import Callable
 
 from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -32,26 +31,20 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     heads, lengths, longer = (
         (2, (256, 512, 1024, 2048), (4096,)) if device.kind == "cpu" else (32, (1024, 2048, 4096, 8192), (16384,))
     )
-    forms: dict[str, tuple[Callable, Callable]] = {
-        "eager": (eager_ops, eager),
-        "SDPA": (sdpa_ops, sdpa),
-        "window": (window_ops, window),
-        "linear": (linear_ops, linear),
+    forms: dict[str, tuple[Callable, Callable, Callable]] = {  # operations forward, and both ways; what runs
+        "eager": (eager_ops, eager_both_ways, eager),
+        "SDPA": (sdpa_ops, sdpa_both_ways, sdpa),
+        "window": (window_ops, window_both_ways, window),
+        "linear": (linear_ops, linear_both_ways, linear),
     }
     found = [
         _case(name, f"{name} {n}", heads, n, dtype, ops, function, backward=False)
-        for name, (ops, function) in forms.items()
+        for name, (ops, _, function) in forms.items()
         for n in (lengths if quick else lengths + longer)
     ]
-    both_ways = {
-        "eager": (eager_both_ways, eager),
-        "SDPA": (sdpa_both_ways, sdpa),
-        "window": (window_both_ways, window),
-        "linear": (linear_both_ways, linear),
-    }
     found += [
         _case(f"{name}, both ways", f"{name} {n}, both ways", heads, n, dtype, ops, function, backward=True)
-        for name, (ops, function) in both_ways.items()
+        for name, (_, ops, function) in forms.items()
         for n in (lengths[:3:2] if quick else lengths)
     ]
     return tuple(found)
@@ -256,21 +249,12 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="attention_scaling",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("series", say("columns", "series"), "", "str", shown=False),
-        Column("length", say("columns", "length"), "", "int", shown=False),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-        Column("bytes", say("columns", "bytes"), "B", "int"),
+    say,
+    cases,
+    plot,
+    quantity_columns(
+        say, "s", series="str", length="int", flops="int FLOP", bytes="int B", hidden=("series", "length")
     ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
     quick_seconds=0.05,
     full_seconds=0.2,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -10,8 +10,7 @@ arXiv:1805.02867.
 
 from course_lib.accounting import hardware, precision, roofline
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -184,20 +183,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="softmax_variants",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("passes", say("columns", "passes"), "", "float"),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-        Column("of_large", say("columns", "of_large"), "", "str"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", passes="float", flops="int FLOP", of_large="str"),
     quick_seconds=0.08,
     full_seconds=0.5,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments.nets import image_nets
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -165,20 +164,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="conv_vs_attention",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("block", say("columns", "block"), "", "str", shown=False),
-        Column("side", say("columns", "side"), "", "int", shown=False),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", block="str", side="int", flops="int FLOP", hidden=("block", "side")),
     quick_seconds=0.05,
     full_seconds=0.5,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

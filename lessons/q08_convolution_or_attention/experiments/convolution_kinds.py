@@ -7,8 +7,7 @@ convolution at every channel of one pixel. Depthwise and 1×1 after each other a
 
 from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -66,20 +65,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="convolution_kinds",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-        Column("bytes", say("columns", "bytes"), "B", "int"),
-        Column("intensity", say("columns", "intensity"), "FLOP/B", "float"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", flops="int FLOP", bytes="int B", intensity="float FLOP/B"),
     quick_seconds=0.06,
     full_seconds=0.4,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -14,8 +14,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.nets import digits
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -45,7 +44,6 @@ def _case(net: str, images: int, shuffled: bool, repeats: int) -> Case:
         f"{net}, {images} images{', pixels shuffled' if shuffled else ''}",
         say("calls", "steps", steps=STEPS, batch=BATCH),
         observe=observe,
-        expect=lambda device: None,
         facts={"network": net, "images": images, "weights": weights(net)},
     )
 
@@ -149,19 +147,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="data_hunger",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("network", say("columns", "network"), "", "str", shown=False),
-        Column("images", say("columns", "images"), "", "int", shown=False),
-        Column("weights", say("columns", "weights"), "", "int"),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", network="str", images="int", weights="int", hidden=("network", "images")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", steps=STEPS, batch=BATCH, rate=RATE),
+    method={"steps": STEPS, "batch": BATCH, "rate": RATE},
 )

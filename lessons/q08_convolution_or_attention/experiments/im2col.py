@@ -7,12 +7,12 @@ the peak it divides by is that of the best matrix product: a library whose convo
 products beats it.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from course_lib.accounting import flops, hardware, precision, roofline
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -89,7 +89,7 @@ def _layer_cases(layer: Layer, batch: int, dtype: str) -> list[Case]:
             f"{layer.name}, {variant}",
             say("calls", "layer", shape=shape, outputs=layer.outputs),
             tuple(known[name] for name in names),
-            build(layer, batch, dtype, variant),
+            partial(build, layer=layer, batch=batch, dtype=dtype, variant=variant),
             facts={
                 "flops": sum(known[name].flops for name in names),
                 "bytes": sum(known[name].bytes for name in names),
@@ -100,31 +100,27 @@ def _layer_cases(layer: Layer, batch: int, dtype: str) -> list[Case]:
     ]
 
 
-def build(layer: Layer, batch: int, dtype: str, variant: str):
+def build(bench, layer: Layer, batch: int, dtype: str, variant: str):
     """The call of a variant; the product takes an image that was unfolded before."""
+    torch, F = bench.torch, bench.torch.nn.functional
+    image = bench.random(batch, layer.inputs, layer.side, layer.side, dtype=dtype)
+    weights = bench.random(layer.outputs, layer.inputs, layer.kernel, layer.kernel, dtype=dtype)
+    matrix, padding = weights.view(layer.outputs, layer.depth), layer.kernel // 2
 
-    def built(bench):
-        torch, F = bench.torch, bench.torch.nn.functional
-        image = bench.random(batch, layer.inputs, layer.side, layer.side, dtype=dtype)
-        weights = bench.random(layer.outputs, layer.inputs, layer.kernel, layer.kernel, dtype=dtype)
-        matrix, padding = weights.view(layer.outputs, layer.depth), layer.kernel // 2
+    def unfold():
+        return F.unfold(image, layer.kernel, padding=padding, stride=layer.stride)
 
-        def unfold():
-            return F.unfold(image, layer.kernel, padding=padding, stride=layer.stride)
+    def multiply(columns):
+        return torch.matmul(matrix, columns).view(batch, layer.outputs, layer.out_side, layer.out_side)
 
-        def multiply(columns):
-            return torch.matmul(matrix, columns).view(batch, layer.outputs, layer.out_side, layer.out_side)
-
-        if variant == "library":
-            return lambda: F.conv2d(image, weights, padding=padding, stride=layer.stride)
-        if variant == "unfold":
-            return unfold
-        if variant == "product":
-            columns = unfold()
-            return lambda: multiply(columns)
-        return lambda: multiply(unfold())
-
-    return built
+    if variant == "library":
+        return lambda: F.conv2d(image, weights, padding=padding, stride=layer.stride)
+    if variant == "unfold":
+        return unfold
+    if variant == "product":
+        columns = unfold()
+        return lambda: multiply(columns)
+    return lambda: multiply(unfold())
 
 
 def plot(result):
@@ -138,20 +134,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="im2col",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-        Column("bytes", say("columns", "bytes"), "B", "int"),
-        Column("unfolded", say("columns", "unfolded"), "B", "int"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", flops="int FLOP", bytes="int B", unfolded="int B"),
     quick_seconds=0.03,
     full_seconds=0.3,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -9,8 +9,7 @@ from course_lib.accounting import flops, hardware, models
 from course_lib.accounting.models import operations
 from course_lib.experiments.nets import image_nets
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -61,20 +60,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="image_models",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("model", say("columns", "model"), "", "str", shown=False),
-        Column("layout", say("columns", "layout"), "", "str", shown=False),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", model="str", layout="str", flops="int FLOP", hidden=("model", "layout")),
     quick_seconds=0.08,
     full_seconds=1.5,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

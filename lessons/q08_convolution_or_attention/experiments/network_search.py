@@ -21,7 +21,6 @@ from course_lib.accounting.models.convnet import (
 )
 from course_lib.experiments.nets import image_nets
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.words import words
@@ -110,20 +109,11 @@ def _table(cases, timings, device):
 
 
 EXPERIMENT = Experiment(
-    name="network_search",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("kind", say("columns", "kind"), "", "str", shown=False),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-        Column("params", say("columns", "params"), "", "int"),
-    ),
-    cases=cases,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", kind="str", flops="int FLOP", params="int", hidden=("kind",)),
     table=_table,
-    plot=plot,
     quick_seconds=0.05,
     full_seconds=0.3,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

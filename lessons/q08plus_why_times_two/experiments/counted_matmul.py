@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 
 from course_lib.accounting import flops, hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -193,19 +192,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="counted_matmul",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "",  # a plain number, so that every digit shows
-        Column("exact", say("columns", "exact"), "", "int"),
-        Column("convention", say("columns", "convention"), "", "int"),
-        Column("share", say("columns", "share"), "×", "float"),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "", exact="int", convention="int", share="float ×"),  # no unit, so that every digit shows
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -7,13 +7,13 @@ and not more steps. (The IsoFLOP profiles of Hoffmann et al. 2022, section 3.2, 
 """
 
 import math
+from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.nets import shakespeare
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -44,7 +44,6 @@ def _case(size: tuple[int, int], budget: int, repeats: int) -> Case:
         say("case", params=params, giga=budget / 1e9),
         say("calls", steps=STEPS, batch=each),
         observe=observe,
-        expect=lambda device: None,
         facts={
             "params": params,
             "tokens": STEPS * each,
@@ -153,26 +152,13 @@ def profiles(result) -> dict[int, list[tuple[int, float]]]:
     }
 
 
-def plot(result):
-    """Loss of each model over its parameters, a line for each budget."""
-    return curves(result, x="params", title=say("title"), axis=say("axis"), by="budget", log=(True, False))
-
-
 EXPERIMENT = Experiment(
-    name="tiny_scaling",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "nat",
-        Column("params", say("columns", "params"), "", "int"),
-        Column("tokens", say("columns", "tokens"), "", "int"),
-        Column("flops", say("columns", "flops"), "FLOP", "int", shown=False),
-        Column("budget", say("columns", "budget"), "", "str", shown=False),
+    say,
+    cases,
+    partial(curves, x="params", title=say("title"), axis=say("axis"), by="budget", log=(True, False)),
+    quantity_columns(
+        say, "nat", params="int", tokens="int", flops="int FLOP", budget="str", hidden=("flops", "budget")
     ),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", steps=STEPS, rate=RATE, context=CONTEXT, test=TEST),
+    method={"steps": STEPS, "rate": RATE, "context": CONTEXT, "test": TEST},
 )

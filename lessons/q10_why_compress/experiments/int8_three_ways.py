@@ -10,8 +10,7 @@ import warnings
 from course_lib.accounting import hardware, precision, roofline, units
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -112,15 +111,4 @@ def plot(result):
     return dots(result, title=title, axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="int8_three_ways",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "s", Column("bytes", say("columns", "bytes"), "B", "int")),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    quick_seconds=0.12,
-    full_seconds=1.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "s", bytes="int B"), quick_seconds=0.12)

@@ -9,7 +9,6 @@ from itertools import pairwise
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.units.q10_why_compress import network
@@ -35,7 +34,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         NONE,
         say("calls", "whole", parameters=network.parameters()),
         observe=lambda bench, seconds: network.right(bench.torch, network.trained, seeds),
-        expect=lambda device: None,
         facts={"bits": 32.0},
     )
     upwards = _case(UPWARDS, "upwards", 3.0, upwards_of, seeds)
@@ -61,7 +59,7 @@ def _case(name: str, call: str, bits: float, change, seeds) -> Case:
     def observe(bench, seconds):
         return network.right(bench.torch, lambda torch, seed: change(torch, seed)[1], seeds)
 
-    return Case(name, say("calls", call), observe=observe, expect=lambda device: None, facts={"bits": bits})
+    return Case(name, say("calls", call), observe=observe, facts={"bits": bits})
 
 
 def upwards_of(torch, seed: int) -> tuple[list, list]:
@@ -104,19 +102,11 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="quantize",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("bits", say("columns", "bits"), "", "float"),
-        Column("error", say("columns", "error"), "%", "float"),
-        Column("zeros", say("columns", "zeros"), "%", "float"),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", bits="float", error="float %", zeros="float %"),
     timed=False,
-    cases=cases,
     table=_table,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", steps=network.STEPS, batch=network.BATCH),
+    method={"steps": network.STEPS, "batch": network.BATCH},
 )

@@ -6,8 +6,7 @@ from itertools import pairwise
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q10_why_compress import network
 from course_lib.words import words
@@ -77,7 +76,6 @@ def _case(name: str, seeds) -> Case:
         name,
         say("calls", said, steps=network.TUNE),
         observe=observe,
-        expect=lambda device: None,
         facts={"kept": 100 * kept(name) / network.parameters()},
     )
 
@@ -91,13 +89,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="smaller_networks",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "%", Column("kept", say("columns", "kept"), "%", "float")),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", kept="float %"),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", steps=network.STEPS, batch=network.BATCH, tune=network.TUNE),
+    method={"steps": network.STEPS, "batch": network.BATCH, "tune": network.TUNE},
 )

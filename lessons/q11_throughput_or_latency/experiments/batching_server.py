@@ -14,8 +14,7 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments import batchers
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment, repeated
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q11_throughput_or_latency import serving
 from course_lib.words import words
@@ -148,23 +147,20 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="batching_server",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
+    say,
+    cases,
+    plot,
+    quantity_columns(
+        say,
         "×",
-        Column("load", say("columns", "load"), "×", "float"),
-        Column("policy", say("columns", "policy"), "", "str", shown=False),
-        Column("p50", say("columns", "p50"), "s", "float"),
-        Column("p99", say("columns", "p99"), "s", "float"),
-        Column("batch", say("columns", "batch"), "", "float"),
-        Column("in_flight", say("columns", "in_flight"), "", "float", shown=False),
-        Column("seen", say("columns", "seen"), "", "float", shown=False),
+        load="float ×",
+        policy="str",
+        p50="float s",
+        p99="float s",
+        batch="float",
+        in_flight="float",
+        seen="float",
+        hidden=("policy", "in_flight", "seen"),
     ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
     recording_seconds=60.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

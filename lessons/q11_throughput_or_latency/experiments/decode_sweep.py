@@ -9,8 +9,7 @@ from course_lib.accounting import hardware, inference, memory, precision, roofli
 from course_lib.experiments.measurements.cuda_graphs import replayed
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -101,19 +100,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="decode_sweep",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("batch", say("columns", "batch"), "", "int", shown=False),
-        Column("context", say("columns", "context"), "", "int"),
-        Column("line", say("columns", "line"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", batch="int", context="int", line="str", hidden=("batch", "line")),
     full_seconds=0.4,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

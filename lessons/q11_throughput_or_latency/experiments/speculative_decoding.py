@@ -11,8 +11,7 @@ from course_lib.accounting import hardware, inference
 from course_lib.experiments.nets import shakespeare
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -136,19 +135,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="speculative_decoding",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "",
-        Column("drafted", say("columns", "drafted"), "", "int", shown=False),
-        Column("acceptance", say("columns", "acceptance"), "", "float"),
-        Column("overlap", say("columns", "overlap"), "", "float"),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "", drafted="int", acceptance="float", overlap="float", hidden=("drafted",)),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", steps=STEPS),
+    method={"steps": STEPS},
 )

@@ -9,8 +9,7 @@ from course_lib.accounting import hardware
 from course_lib.accounting.queues import pipeline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q12_eighty_percent_busy import loops
 from course_lib.words import words
@@ -96,19 +95,11 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="input_bound",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("fetching", say("columns", "fetching"), "", "str", shown=False),
-        Column("workers", say("columns", "workers"), "", "int", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", fetching="str", workers="int", hidden=("fetching", "workers")),
     quick_seconds=0.24,
     full_seconds=2.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", times=TIMES),
+    method={"times": TIMES},
 )

@@ -10,8 +10,7 @@ import time
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -109,19 +108,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="launch_gaps",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("elements", say("columns", "elements"), "", "int"),
-        Column("part", say("columns", "part"), "", "str"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    quick_seconds=0.15,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", elements="int", part="str"),
     full_seconds=0.6,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", launches=LAUNCHES),
+    method={"launches": LAUNCHES},
 )

@@ -5,8 +5,7 @@ import threading
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -18,7 +17,7 @@ WAYS = ("started for the task", "waiting at a queue", "called")
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Three ways; full differs from quick in the repeats only."""
     return tuple(
-        Case(way, say("calls", way), build=build, expect=lambda device: None, facts={"way": way})
+        Case(way, say("calls", way), build=build, facts={"way": way})
         for way, build in zip(WAYS, (_started, _queued, _called), strict=True)
     )
 
@@ -67,17 +66,4 @@ def plot(result):
     return dots(result, title=title, axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="persistent",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "s", Column("way", say("columns", "way"), "", "str", shown=False)
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    quick_seconds=0.1,
-    full_seconds=1.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, quantity_columns(say, "s", way="str", hidden=("way",)), quick_seconds=0.1)

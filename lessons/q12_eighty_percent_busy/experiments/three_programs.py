@@ -7,14 +7,13 @@ and never sleeps: where it waits it polls.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.accounting.queues import pipeline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q12_eighty_percent_busy import loops
 from course_lib.words import words
@@ -48,20 +47,18 @@ PROGRAMS = {
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """The readings of each program; full differs from quick in the time of each."""
-    found = []
-    for name, program in PROGRAMS.items():
-        run = _Run(program)
-        for reading in READINGS:
-            found.append(
-                Case(
-                    f"{name}: {reading}",
-                    say("calls", reading),
-                    observe=partial(run.readings, reading=reading),
-                    expect=partial(_expected, program=program, reading=reading),
-                    facts={"program": name, "reading": reading},
-                )
-            )
-    return tuple(found)
+    run = cache(_run)  # each program once, for all its readings
+    return tuple(
+        Case(
+            f"{name}: {reading}",
+            say("calls", reading),
+            observe=lambda bench, seconds, program=program, reading=reading: run(bench, seconds, program)[reading],
+            expect=partial(_expected, program=program, reading=reading),
+            facts={"program": name, "reading": reading},
+        )
+        for name, program in PROGRAMS.items()
+        for reading in READINGS
+    )
 
 
 def _expected(device: hardware.Device, program: Program, reading: str) -> float | None:
@@ -86,45 +83,37 @@ def _taken(program: Program) -> float:
     return 1 / pipeline.rate({"input": program.waits, "product": 1.0}, overlapped=program.ahead).per_second
 
 
-class _Run:
-    """One program; it runs once, and all readings come from that."""
+def _run(bench, seconds: float, program: Program) -> dict[str, list[float]]:
+    """% in each round: of a core for the gauge, else of the time of the program's own step."""
+    with timing.single_thread(bench.torch), bench.torch.inference_mode():
+        rounds = [_round(bench.torch, seconds / ROUNDS, program) for _ in range(ROUNDS)]
+    return {name: [found[name] for found in rounds] for name in READINGS}
 
-    def __init__(self, program: Program):
-        self.program = program
-        self._found: dict[str, list[float]] = {}
 
-    def readings(self, bench, seconds: float, reading: str) -> list[float]:
-        """% in each round: of a core for the gauge, else of the time of the program's own step."""
-        if not self._found:
-            with timing.single_thread(bench.torch), bench.torch.inference_mode():
-                rounds = [self._round(bench.torch, seconds / ROUNDS) for _ in range(ROUNDS)]
-            self._found = {name: [found[name] for found in rounds] for name in READINGS}
-        return self._found[reading]
+def _round(torch, seconds: float, program: Program) -> dict[str, float]:
+    steps = loops.step(torch, layers=1)
+    alone = loops.seconds_of(steps) if program.products else 0.0
+    waits = program.waits * alone
 
-    def _round(self, torch, seconds: float) -> dict[str, float]:
-        program, steps = self.program, loops.step(torch, layers=1)
-        alone = loops.seconds_of(steps) if program.products else 0.0
-        waits = program.waits * alone
+    many, one = _additions(torch, program.calls, NUMBERS), _additions(torch, 1, program.calls * NUMBERS)
 
-        many, one = _additions(torch, program.calls, NUMBERS), _additions(torch, 1, program.calls * NUMBERS)
+    def made(waits=waits, ahead=program.ahead, adds=many):
+        return _step(waits, ahead, adds if program.calls else None, steps if program.products else None)
 
-        def made(waits=waits, ahead=program.ahead, adds=many):
-            return _step(waits, ahead, adds if program.calls else None, steps if program.products else None)
-
-        cores, _, step = loops.watched(made(), seconds)
-        parts = {
-            "input": waits,
-            "calls": loops.seconds_of(_additions(torch, program.calls, 1)) if program.calls else 0.0,
-            "memory": loops.seconds_of(one) if program.calls else 0.0,
-            "arithmetic": alone,
-        }
-        remedied = {
-            "faster input": made(waits=waits / FASTER),
-            "one large call": made(adds=one),
-            "overlap": made(ahead=True),
-        }
-        after = {name: loops.watched(call, seconds / 3)[2] for name, call in remedied.items()}
-        return {"gauge": 100 * cores, **{name: 100 * taken / step for name, taken in (parts | after).items()}}
+    cores, _, step = loops.watched(made(), seconds)
+    parts = {
+        "input": waits,
+        "calls": loops.seconds_of(_additions(torch, program.calls, 1)) if program.calls else 0.0,
+        "memory": loops.seconds_of(one) if program.calls else 0.0,
+        "arithmetic": alone,
+    }
+    remedied = {
+        "faster input": made(waits=waits / FASTER),
+        "one large call": made(adds=one),
+        "overlap": made(ahead=True),
+    }
+    after = {name: loops.watched(call, seconds / 3)[2] for name, call in remedied.items()}
+    return {"gauge": 100 * cores, **{name: 100 * taken / step for name, taken in (parts | after).items()}}
 
 
 def _additions(torch, calls: int, numbers: int) -> Callable[[], object]:
@@ -162,19 +151,11 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="three_programs",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("program", say("columns", "program"), "", "str", shown=False),
-        Column("reading", say("columns", "reading"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", program="str", reading="str", hidden=("program", "reading")),
     quick_seconds=0.3,
     full_seconds=2.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", calls=CALLS, numbers=NUMBERS, faster=FASTER),
+    method={"calls": CALLS, "numbers": NUMBERS, "faster": FASTER},
 )

@@ -6,14 +6,14 @@ processor it is the processor time of this process over that of all its cores.
 
 import threading
 import time
+from functools import cache, partial
 
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.profile import gauges, machine
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import UNSTATED_OVERHEAD, Case, Experiment, main_dtype
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures import style
 from course_lib.figures.charts import in_words
 from course_lib.figures.figure import draw
@@ -41,14 +41,14 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     }
     found = []
     for load, (op, build) in loads.items():
-        run = _Load(op, build, device)
+        run = cache(partial(_run, op=op, build=build, device=device))  # once, for all three readings
         for name in GAUGES:
             found.append(
                 Case(
                     f"{load}: {name}",
                     say("calls", "load", load=load, name=name),
                     (op,),
-                    observe=lambda bench, seconds, run=run, name=name: run.readings(bench, seconds, name),
+                    observe=partial(_reading, run=run, name=name),
                     expect=lambda device, op=op, name=name: _expected(device, op, name),
                     facts={"load": load, "reading": name},
                 )
@@ -71,26 +71,19 @@ def _share(op: roofline.Op, seconds: float, device: hardware.Device, name: str) 
     return op.bytes / seconds / device.memory_bandwidth
 
 
-class _Load:
-    """One load; it runs once, and all three readings come from that."""
+def _reading(bench, seconds: float, run, name: str) -> list[float]:
+    found = run(bench, seconds)[name]
+    if not found:
+        raise Unavailable("The driver of this GPU gives no utilisation.")
+    return found
 
-    def __init__(self, op: roofline.Op, build, device: hardware.Device):
-        self.op, self.build, self.device = op, build, device
-        self._found: dict[str, list[float]] = {}
 
-    def readings(self, bench, seconds: float, name: str) -> list[float]:
-        """% of each part of the run."""
-        if not self._found:
-            with bench.torch.inference_mode():
-                self._found = self._run(bench, self.build(bench), seconds)
-        if not self._found[name]:
-            raise Unavailable("The driver of this GPU gives no utilisation.")
-        return self._found[name]
-
-    def _run(self, bench, call, seconds: float) -> dict[str, list[float]]:
-        timed, gauge = (_on_gpu if bench.on == "cuda" else _on_cpu)(bench.torch, call, seconds)
-        found = {name: [100 * _share(self.op, s, self.device, name) for s in timed] for name in GAUGES[1:]}
-        return {"gauge": [100 * share for share in gauge], **found}
+def _run(bench, seconds: float, op: roofline.Op, build, device: hardware.Device) -> dict[str, list[float]]:
+    """% of each part of the run."""
+    with bench.torch.inference_mode():
+        timed, gauge = (_on_gpu if bench.on == "cuda" else _on_cpu)(bench.torch, build(bench), seconds)
+    found = {name: [100 * _share(op, s, device, name) for s in timed] for name in GAUGES[1:]}
+    return {"gauge": [100 * share for share in gauge], **found}
 
 
 def _on_cpu(torch, call, seconds: float) -> tuple[list[float], list[float]]:
@@ -187,19 +180,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="utilisation_gauges",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("load", say("columns", "load"), "", "str", shown=False),
-        Column("reading", say("columns", "reading"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", load="str", reading="str", hidden=("load", "reading")),
     quick_seconds=0.3,
     full_seconds=2.5,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -4,14 +4,13 @@ Each has two readings: what the gauge of a core shows, and how many steps it mak
 """
 
 import time
-from functools import partial
+from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.accounting.queues import pipeline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q12_eighty_percent_busy import loops
 from course_lib.words import words
@@ -27,20 +26,18 @@ IN_TURN = 100 * pipeline.rate({"wait": 1.0, "step": 1.0}, overlapped=False).per_
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Five loops with two readings each; full differs from quick in the time of each loop."""
-    found = []
-    for loop in LOOPS:
-        run = _Loop(loop)
-        for reading in READINGS:
-            found.append(
-                Case(
-                    f"{loop}: {reading}",
-                    say("calls", loop),
-                    observe=partial(run.readings, reading=reading),
-                    expect=partial(_expected, loop=loop, reading=reading),
-                    facts={"loop": loop, "reading": reading},
-                )
-            )
-    return tuple(found)
+    run = cache(_run)  # each loop once, for both readings
+    return tuple(
+        Case(
+            f"{loop}: {reading}",
+            say("calls", loop),
+            observe=lambda bench, seconds, loop=loop, reading=reading: run(bench, seconds, loop)[reading],
+            expect=partial(_expected, loop=loop, reading=reading),
+            facts={"loop": loop, "reading": reading},
+        )
+        for loop in LOOPS
+        for reading in READINGS
+    )
 
 
 def _expected(device: hardware.Device, loop: str, reading: str) -> float | None:
@@ -51,41 +48,34 @@ def _expected(device: hardware.Device, loop: str, reading: str) -> float | None:
     return IN_TURN if reading in asleep else 100.0
 
 
-class _Loop:
-    """One loop; it runs once, and both readings come from that."""
+def _run(bench, seconds: float, loop: str) -> dict[str, list[float]]:
+    """% in each round."""
+    with timing.single_thread(bench.torch), bench.torch.inference_mode():
+        rounds = [_round(loop, loops.step(bench.torch), seconds / ROUNDS) for _ in range(ROUNDS)]
+    return dict(zip(READINGS, map(list, zip(*rounds, strict=True)), strict=True))
 
-    def __init__(self, name: str):
-        self.name = name
-        self._found: dict[str, list[float]] = {}
 
-    def readings(self, bench, seconds: float, reading: str) -> list[float]:
-        """% in each round."""
-        if not self._found:
-            with timing.single_thread(bench.torch), bench.torch.inference_mode():
-                rounds = [self._round(loops.step(bench.torch), seconds / ROUNDS) for _ in range(ROUNDS)]
-            self._found = dict(zip(READINGS, map(list, zip(*rounds, strict=True)), strict=True))
-        return self._found[reading]
+def _round(loop: str, compute, seconds: float) -> tuple[float, float]:
+    """(gauge, work) in %; computing alone is timed just before, because other programs come and go."""
+    alone = loops.seconds_of(compute)
+    if loop in SPINNERS:
+        with loops.spinner(SPINNERS[loop]):
+            cores, rate, _ = loops.watched(compute, seconds)
+    else:
+        cores, rate, _ = loops.watched(_waiting(loop, compute, alone), seconds)
+    return 100 * cores, 100 * rate * alone
 
-    def _round(self, compute, seconds: float) -> tuple[float, float]:
-        """(gauge, work) in %; computing alone is timed just before, because other programs come and go."""
-        alone = loops.seconds_of(compute)
-        if self.name in SPINNERS:
-            with loops.spinner(SPINNERS[self.name]):
-                cores, rate, _ = loops.watched(compute, seconds)
-        else:
-            cores, rate, _ = loops.watched(self._waiting(compute, alone), seconds)
-        return 100 * cores, 100 * rate * alone
 
-    def _waiting(self, compute, alone: float):
-        if self.name == "computing alone":
-            return compute
-        wait = time.sleep if self.name == "waiting asleep" else loops.poll
+def _waiting(loop: str, compute, alone: float):
+    if loop == "computing alone":
+        return compute
+    wait = time.sleep if loop == "waiting asleep" else loops.poll
 
-        def loop():
-            wait(alone)
-            compute()
+    def turn():
+        wait(alone)
+        compute()
 
-        return loop
+    return turn
 
 
 def plot(result):
@@ -99,19 +89,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="waiting",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("loop", say("columns", "loop"), "", "str", shown=False),
-        Column("reading", say("columns", "reading"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", loop="str", reading="str", hidden=("loop", "reading")),
     quick_seconds=0.24,
     full_seconds=2.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

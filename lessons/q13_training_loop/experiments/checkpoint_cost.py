@@ -9,8 +9,8 @@ from pathlib import Path
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.racing import clocked
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -57,7 +57,7 @@ def _observe(bench, seconds: float, way: str, nbytes: int, repeats: int) -> list
             "write and force": lambda: _written(torch, state, path, force=True),
             "read": lambda: torch.load(path, weights_only=True),
         }
-        return [_seconds(ways[way]) for _ in range(repeats + 1)][1:]
+        return [clocked(ways[way], clock=time.perf_counter) for _ in range(repeats + 1)][1:]
 
 
 def _written(torch, state, path: Path, force=False) -> None:
@@ -68,29 +68,10 @@ def _written(torch, state, path: Path, force=False) -> None:
             os.fsync(file.fileno())
 
 
-def _seconds(call) -> float:
-    before = time.perf_counter()
-    call()
-    return time.perf_counter() - before
-
-
-def plot(result):
-    """Time of each way."""
-    return dots(result, title=say("title"), axis=say("axis"), log=True)
-
-
 EXPERIMENT = Experiment(
-    name="checkpoint_cost",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("way", say("columns", "way"), "", "str", shown=False),
-        Column("size", say("columns", "size"), "MiB", "int", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", tensors=TENSORS),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    quantity_columns(say, "s", way="str", size="int MiB", hidden=("way", "size")),
+    method={"tensors": TENSORS},
 )

@@ -6,8 +6,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q13_training_loop import loop
 from course_lib.words import words
@@ -26,16 +25,12 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             f"{fault}: {reader}",
             say("calls", reader),
             observe=partial(_observe, fault=fault, reader=reader, files=FILES if quick else 10 * FILES),
-            expect=partial(_expected, reader=reader),
+            expect=lambda device, reader=reader: 100.0 if reader == "digest" else None,
             facts={"fault": fault, "reader": reader},
         )
         for fault in FAULTS
         for reader in READERS
     )
-
-
-def _expected(device: hardware.Device, reader: str) -> float | None:
-    return 100.0 if reader == "digest" else None
 
 
 def _observe(bench, seconds: float, fault: str, reader: str, files: int) -> list[float]:
@@ -62,24 +57,11 @@ def _flipped(content: bytes, place: int, bit: int) -> bytes:
     return content[:place] + bytes([content[place] ^ 1 << bit]) + content[place + 1 :]
 
 
-def plot(result):
-    """Share of the damaged files that each reader refuses."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
-    name="damaged_files",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("fault", say("columns", "fault"), "", "str", shown=False),
-        Column("reader", say("columns", "reader"), "", "str", shown=False),
-    ),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
+    quantity_columns(say, "%", fault="str", reader="str", hidden=("fault", "reader")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", files=FILES),
+    method={"files": FILES},
 )

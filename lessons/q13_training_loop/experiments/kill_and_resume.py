@@ -1,11 +1,10 @@
 """A training run that is killed with signal 9, and resumed: with all that it consists of, and with a piece forgotten."""
 
-from functools import partial
+from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q13_training_loop import loop, survivor
 from course_lib.words import words
@@ -18,12 +17,12 @@ SAME = {"weights": 0.0, "pieces": 0.0, "next loss": 100.0}  # of a run that forg
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Eight variants with four readings each; all of them come from one program, and full is as quick."""
-    runs = _Runs()
+    runs = cache(survivor.killed_runs)  # once, for all cases
     return tuple(
         Case(
             f"{variant}: {reading}",
             say("calls", variant),
-            observe=partial(runs.reading, variant=variant, name=reading),
+            observe=lambda bench, seconds, variant=variant, reading=reading: [runs()[variant][reading]],
             expect=partial(_expected, forgotten=forgotten, reading=reading),
             facts={"variant": variant, "reading": reading},
         )
@@ -40,36 +39,11 @@ def _expected(device: hardware.Device, forgotten: tuple[str, ...], reading: str)
     return 100.0 if reading == "next loss" and not seen else None
 
 
-class _Runs:
-    """All variants; they run once, and every reading comes from that."""
-
-    def __init__(self):
-        self._found: dict[str, dict[str, float]] = {}
-
-    def reading(self, bench, seconds: float, variant: str, name: str) -> list[float]:
-        """One reading of one variant, in %."""
-        self._found = self._found or survivor.killed_runs()
-        return [self._found[variant][name]]
-
-
-def plot(result):
-    """All readings of all variants."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
-    name="kill_and_resume",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("variant", say("columns", "variant"), "", "str", shown=False),
-        Column("reading", say("columns", "reading"), "", "str", shown=False),
-    ),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
+    quantity_columns(say, "%", variant="str", reading="str", hidden=("variant", "reading")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", steps=loop.STEPS, every=loop.EVERY, kills=survivor.KILLS, at=survivor.AT),
+    method={"steps": loop.STEPS, "every": loop.EVERY, "kills": survivor.KILLS, "at": survivor.AT},
 )

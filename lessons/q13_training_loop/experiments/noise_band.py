@@ -7,13 +7,13 @@ programs in pairs, one after the other, and knows the noise of its own answer.
 import statistics
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.racing import clocked
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q13_training_loop import benchmarking
 from course_lib.words import words
@@ -28,16 +28,17 @@ YESTERDAY: dict[str, Callable[[list[float]], float]] = {
 }
 RULES = (*YESTERDAY, "pairs")
 CHANGES = ("no change", "5 % slower")
+_seconds = partial(clocked, clock=time.perf_counter)
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Three rules about two changes; full has three times as many pairs for each answer."""
-    trial = _Trial(PAIRS if quick else 3 * PAIRS)
+    alarms = cache(partial(_alarms, pairs=PAIRS if quick else 3 * PAIRS))  # once, for all rules
     return tuple(
         Case(
             f"{rule}: {change}",
             say("calls", rule),
-            observe=partial(trial.alarms, rule=rule, change=change),
+            observe=lambda bench, seconds, key=(rule, change): [alarms(bench.torch)[key]],
             expect=partial(_expected, rule=rule, change=change),
             facts={"rule": rule, "change": change},
         )
@@ -51,31 +52,19 @@ def _expected(device: hardware.Device, rule: str, change: str) -> float | None:
     return None if rule != "pairs" else 0.0 if change == "no change" else 100.0
 
 
-class _Trial:
-    """All answers; the programs run once, and every rule is asked about them."""
-
-    def __init__(self, pairs: int):
-        self._pairs = pairs
-        self._found: dict[tuple[str, str], float] = {}
-
-    def alarms(self, bench, seconds: float, rule: str, change: str) -> list[float]:
-        """% of the answers that say: slower."""
-        if not self._found:
-            with timing.single_thread(bench.torch), bench.torch.inference_mode():
-                self._found = self._run(bench.torch)
-        return [self._found[rule, change]]
-
-    def _run(self, torch) -> dict[tuple[str, str], float]:
+def _alarms(torch, pairs: int) -> dict[tuple[str, str], float]:
+    """(rule, change) -> % of the answers that say: slower."""
+    alarms = {(rule, change): 0 for rule in RULES for change in CHANGES}
+    with timing.single_thread(torch), torch.inference_mode():
         old, new = _program(torch, PRODUCTS), _program(torch, MORE)
-        yesterday = [_seconds(old) for _ in range(self._pairs)]
-        alarms = {(rule, change): 0 for rule in RULES for change in CHANGES}
+        yesterday = [_seconds(old) for _ in range(pairs)]
         for _ in range(ASKED):
             for change, program in zip(CHANGES, (old, new), strict=True):
-                ratios, today = _in_pairs(old, program, self._pairs)
+                ratios, today = _in_pairs(old, program, pairs)
                 alarms["pairs", change] += benchmarking.is_slower(ratios)
                 for rule, of in YESTERDAY.items():
                     alarms[rule, change] += of(today) / of(yesterday) - 1 > benchmarking.LEAST
-        return {key: 100 * count / ASKED for key, count in alarms.items()}
+    return {key: 100 * count / ASKED for key, count in alarms.items()}
 
 
 def _program(torch, products: int):
@@ -93,12 +82,6 @@ def _program(torch, products: int):
     return run
 
 
-def _seconds(program) -> float:
-    before = time.perf_counter()
-    program()
-    return time.perf_counter() - before
-
-
 def _in_pairs(old, new, pairs: int) -> tuple[list[float], list[float]]:
     """(new over old of each pair, seconds of new); every second pair runs in the other order."""
     ratios, today = [], []
@@ -112,23 +95,10 @@ def _in_pairs(old, new, pairs: int) -> tuple[list[float], list[float]]:
     return ratios, today
 
 
-def plot(result):
-    """Alarms of each rule."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
-    name="noise_band",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("rule", say("columns", "rule"), "", "str", shown=False),
-        Column("change", say("columns", "change"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", old=PRODUCTS, new=MORE, asked=ASKED, pairs=PAIRS, least=100 * benchmarking.LEAST),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
+    quantity_columns(say, "%", rule="str", change="str", hidden=("rule", "change")),
+    method={"old": PRODUCTS, "new": MORE, "asked": ASKED, "pairs": PAIRS, "least": 100 * benchmarking.LEAST},
 )

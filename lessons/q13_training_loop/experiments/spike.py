@@ -8,8 +8,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.nets import digits
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q13_training_loop import loop
 from course_lib.words import words
@@ -35,7 +34,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             f"{fault}: {guard}",
             say("calls", guard),
             observe=partial(_observe, fault=fault, guard=guard, seeds=1 if quick else 5),
-            expect=lambda device: None,
             facts={"fault": fault, "guard": guard},
         )
         for fault, guards in FAULTS.items()
@@ -112,24 +110,11 @@ def _put_back(torch, weights, optimizer, kept) -> None:
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
 
 
-def plot(result):
-    """Accuracy of every run."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
-    name="spike",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("fault", say("columns", "fault"), "", "str", shown=False),
-        Column("guard", say("columns", "guard"), "", "str", shown=False),
-    ),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
+    quantity_columns(say, "%", fault="str", guard="str", hidden=("fault", "guard")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", steps=STEPS, at=AT, limit=LIMIT, recent=RECENT, look=LOOK, rate=SGD_RATE, soon=SOON),
+    method={"steps": STEPS, "at": AT, "limit": LIMIT, "recent": RECENT, "look": LOOK, "rate": SGD_RATE, "soon": SOON},
 )

@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q14_gradient_accumulation import parts
 from course_lib.words import words
@@ -167,15 +166,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="accumulation_equivalence",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "%", Column("same", say("columns", "same"), "", "int", shown=False)
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", same="int", hidden=("same",)),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", clip=CLIP, drop=DROP, temperature=TEMPERATURE),
+    method={"clip": CLIP, "drop": DROP, "temperature": TEMPERATURE},
 )

@@ -6,8 +6,7 @@ from course_lib.accounting import hardware, memory
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running import allocation, timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -64,19 +63,11 @@ def _observe(bench, seconds: float, model, batch: int, seq: int, parts: int) -> 
         return [lasting + allocation.rise(bench, step)]
 
 
-def plot(result):
-    """Predicted and measured peak of each case."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
-    name="accumulation_memory",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "B", Column("parts", say("columns", "parts"), "", "int")),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    quantity_columns(say, "B", parts="int"),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", vocab=VOCAB),
+    method={"vocab": VOCAB},
 )

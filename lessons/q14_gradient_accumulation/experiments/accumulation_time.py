@@ -8,8 +8,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -33,7 +32,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             name,
             say("calls", "adamw" if updates else "bare", each=rows // parts),
             observe=partial(_observe, rows=rows, parts=parts, updates=updates, repeats=4 if quick else 20),
-            expect=lambda device: None,
             facts={"rows": rows, "parts": parts},
         )
         for name, (rows, parts, updates) in settings.items()
@@ -61,23 +59,10 @@ def _observe(bench, seconds: float, rows: int, parts: int, updates: bool, repeat
         return [min(step() for _ in range(repeats)) / rows]
 
 
-def plot(result):
-    """Time of a row in each case."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
-    name="accumulation_time",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("rows", say("columns", "rows"), "", "int"),
-        Column("parts", say("columns", "parts"), "", "int"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", width=WIDTH),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    quantity_columns(say, "s", rows="int", parts="int"),
+    method={"width": WIDTH},
 )

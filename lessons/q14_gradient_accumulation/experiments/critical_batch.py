@@ -6,8 +6,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.nets import digits
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.q14_gradient_accumulation import parts
 from course_lib.words import words
@@ -28,7 +27,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("case", batch=batch),
             say("calls", batch=batch),
             observe=partial(_observe, batch=batch, seeds=1 if quick else 5),
-            expect=lambda device: None,
             facts={"batch": batch},
         )
         for batch in (QUICK if quick else FULL)
@@ -65,20 +63,12 @@ def steps(torch, batch: int, rate: float, seed: int, limit: int) -> int:
     return limit
 
 
-def plot(result):
-    """Steps over the batch."""
-    return curves(result, x="batch", title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
-    name="critical_batch",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "", Column("batch", say("columns", "batch"), "", "int")),
+    say,
+    cases,
+    partial(curves, x="batch", title=say("title"), axis=say("axis")),
+    quantity_columns(say, "", batch="int"),
     timed=False,
     recording_seconds=60.0,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", target=TARGET),
+    method={"target": TARGET},
 )

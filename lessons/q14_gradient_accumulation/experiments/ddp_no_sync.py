@@ -4,8 +4,7 @@ from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q14_gradient_accumulation import plans, ranks
 from course_lib.words import words
@@ -34,21 +33,11 @@ def _expected(device: hardware.Device, mode: str) -> float:
     return float(plans.sent(ranks.PARAMS, parts=ranks.PARTS, cards=ranks.WORLD, no_sync=no_sync))
 
 
-def plot(result):
-    """Bytes of each way."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
-    name="ddp_no_sync",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "B", Column("parts", say("columns", "parts"), "", "int", shown=False)
-    ),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
+    quantity_columns(say, "B", parts="int", hidden=("parts",)),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", parts=ranks.PARTS, params=ranks.PARAMS),
+    method={"parts": ranks.PARTS, "params": ranks.PARAMS},
 )

@@ -4,8 +4,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.bench import torch_dtype
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q15_mixed_precision import narrow
 from course_lib.words import words
@@ -72,19 +71,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="accumulate",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("factors", say("columns", "factors"), "", "str", shown=False),
-        Column("sums", say("columns", "sums"), "", "str", shown=False),
-        Column("terms", say("columns", "terms"), "", "int", shown=False),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", factors="str", sums="str", terms="int", hidden=("factors", "sums", "terms")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", side=SIDE),
+    method={"side": SIDE},
 )

@@ -6,8 +6,7 @@ The pass computes in fp32 with the weights as they are kept; between ways in bf1
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q15_mixed_precision import narrow, training
 from course_lib.words import words
@@ -40,7 +39,6 @@ def _case(how: str, size: str, seeds) -> Case:
         f"{how}, {size}",
         say("calls", steps=steps, rate=rate),
         observe=observe,
-        expect=lambda device: None,
         facts={"kept": how, "steps": steps},
     )
 
@@ -101,18 +99,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="stagnate",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("kept", say("columns", "kept"), "", "str", shown=False),
-        Column("steps", say("columns", "steps"), "", "int"),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", kept="str", steps="int", hidden=("kept",)),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", hidden=HIDDEN, batch=training.BATCH),
+    method={"hidden": HIDDEN, "batch": training.BATCH},
 )

@@ -4,7 +4,6 @@ from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.bench import torch_dtype
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
 from course_lib.figures.charts import dots
 from course_lib.units.q15_mixed_precision import scaling, training
@@ -40,7 +39,6 @@ def _case(name: str, dtype: str, factor: float, exponent: int, moving: bool, see
         name,
         say("calls", steps=STEPS),
         observe=observe,
-        expect=lambda device: None,
         facts={"format": dtype, "factor": factor, "scale": 2.0**exponent},
     )
 
@@ -98,21 +96,20 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="underflow",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
+    say,
+    cases,
+    plot,
+    quantity_columns(
+        say,
         "%",
-        Column("format", say("columns", "format"), "", "str", shown=False),
-        Column("factor", say("columns", "factor"), "×", "float", shown=False),
-        Column("scale", say("columns", "scale"), "×", "float", shown=False),
-        Column("zeros", say("columns", "zeros"), "%", "float?"),
-        Column("taken", say("columns", "taken"), "%", "float"),
+        format="str",
+        factor="float ×",
+        scale="float ×",
+        zeros="float? %",
+        taken="float %",
+        hidden=("format", "factor", "scale"),
     ),
     timed=False,
-    cases=cases,
     table=_table,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", hidden=HIDDEN, batch=training.BATCH, steps=STEPS, rate=RATE, interval=INTERVAL),
+    method={"hidden": HIDDEN, "batch": training.BATCH, "steps": STEPS, "rate": RATE, "interval": INTERVAL},
 )

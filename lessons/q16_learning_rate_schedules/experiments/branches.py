@@ -1,11 +1,11 @@
 """One run at a constant rate with decays that branch off, and runs with a cosine of their own for each length."""
 
-from functools import partial
+from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q16_learning_rate_schedules.networks import Characters, characters_loss
 from course_lib.units.q16_learning_rate_schedules.schedules import DECAY, rates
@@ -19,56 +19,42 @@ STEPS = round((1 - DECAY) * LENGTHS[-1] + DECAY * sum(LENGTHS)), sum(LENGTHS)  #
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Three lengths by branches and by cosines, and a cosine for 800 that is stopped at 400; full takes three seeds."""
-    seeds = range(1 if quick else 3)
     names = [f"{steps} steps, {kind}" for steps in LENGTHS for kind in ("branch", "cosine")] + [say("cut")]
-    return tuple(_case(name, seeds) for name in names)
-
-
-def _case(name: str, seeds) -> Case:
-    def observe(bench, seconds, name, seeds):
-        with timing.single_thread(bench.torch):
-            return [losses(bench.torch, seed)[name] for seed in seeds]
-
-    return Case(
-        name,
-        say("calls", "branch" if name.endswith("branch") else "cosine"),
-        observe=partial(observe, name=name, seeds=seeds),
-        expect=lambda device: None,
+    return tuple(
+        Case(
+            name,
+            say("calls", "branch" if name.endswith("branch") else "cosine"),
+            observe=partial(_observe, name=name, seeds=1 if quick else 3),
+        )
+        for name in names
     )
 
 
-_FOUND: dict[int, dict[str, float]] = {}
+def _observe(bench, seconds: float, name: str, seeds: int) -> list[float]:
+    with timing.single_thread(bench.torch):
+        return [losses(bench.torch, seed)[name] for seed in range(seeds)]
 
 
+@cache
 def losses(torch, seed: int) -> dict[str, float]:
     """Case → nats per character; the trunk is trained once for all three branches."""
-    if seed not in _FOUND:
-        found, trunk, done = {}, Characters(torch, seed), 0
-        for steps in LENGTHS:
-            stable = round((1 - DECAY) * steps)
-            trunk.train([PEAK] * (stable - done))
-            done = stable
-            decay = rates("linear", steps - stable, PEAK)
-            found[f"{steps} steps, branch"] = trunk.branch(1000 + seed).train(decay).tested()
-            found[f"{steps} steps, cosine"] = characters_loss(torch, rates("cosine", steps, PEAK), seed)
-        cut = rates("cosine", LENGTHS[-1], PEAK)[: LENGTHS[-1] // 2]
-        _FOUND[seed] = found | {say("cut"): characters_loss(torch, cut, seed)}
-    return _FOUND[seed]
-
-
-def plot(result):
-    """Loss of each case."""
-    return dots(result, title=say("title", branches=STEPS[0], cosines=STEPS[1]), axis=say("axis"), log=False)
+    found, trunk, done = {}, Characters(torch, seed), 0
+    for steps in LENGTHS:
+        stable = round((1 - DECAY) * steps)
+        trunk.train([PEAK] * (stable - done))
+        done = stable
+        decay = rates("linear", steps - stable, PEAK)
+        found[f"{steps} steps, branch"] = trunk.branch(1000 + seed).train(decay).tested()
+        found[f"{steps} steps, cosine"] = characters_loss(torch, rates("cosine", steps, PEAK), seed)
+    cut = rates("cosine", LENGTHS[-1], PEAK)[: LENGTHS[-1] // 2]
+    return found | {say("cut"): characters_loss(torch, cut, seed)}
 
 
 EXPERIMENT = Experiment(
-    name="branches",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "nat"),
+    say,
+    cases,
+    partial(dots, title=say("title", branches=STEPS[0], cosines=STEPS[1]), axis=say("axis"), log=False),
+    quantity_columns(say, "nat"),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", peak=PEAK),
+    method={"peak": PEAK},
 )

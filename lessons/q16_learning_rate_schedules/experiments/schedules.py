@@ -1,9 +1,10 @@
 """Five schedules at several peaks of the learning rate, each run with the same FLOPs on the same text."""
 
+from functools import partial
+
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.q16_learning_rate_schedules import networks
 from course_lib.units.q16_learning_rate_schedules.schedules import KINDS, rates
@@ -18,42 +19,28 @@ QUICK = ("constant", "cosine", "wsd")
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Three schedules at the smallest and the largest peak, from one seed; full: five at four peaks, from three."""
     kinds, peaks = (QUICK, ENDS) if quick else (KINDS, PEAKS)
-    return tuple(_case(kind, peak, 1 if quick else 3) for kind in kinds for peak in peaks)
-
-
-def _case(kind: str, peak: float, seeds: int) -> Case:
-    def observe(bench, seconds):
-        followed = rates(kind, networks.ROUNDS, peak)
-        return [networks.characters_loss(bench.torch, followed, seed) for seed in range(seeds)]
-
-    return Case(
-        f"{kind}, {peak:g}",
-        say("calls", steps=networks.ROUNDS, batch=networks.BATCH),
-        observe=observe,
-        expect=lambda device: None,
-        facts={"kind": kind, "peak": peak, "flops": networks.FLOPS},
+    return tuple(
+        Case(
+            f"{kind}, {peak:g}",
+            say("calls", steps=networks.ROUNDS, batch=networks.BATCH),
+            observe=partial(_observe, kind=kind, peak=peak, seeds=1 if quick else 3),
+            facts={"kind": kind, "peak": peak, "flops": networks.FLOPS},
+        )
+        for kind in kinds
+        for peak in peaks
     )
 
 
-def plot(result):
-    """Loss over the peak, a line for each of three schedules; linear and step lie close to the cosine."""
-    return curves(result, x="peak", title=say("title"), axis=say("axis"), by="kind", log=(True, False), only=QUICK)
+def _observe(bench, seconds: float, kind: str, peak: float, seeds: int) -> list[float]:
+    followed = rates(kind, networks.ROUNDS, peak)
+    return [networks.characters_loss(bench.torch, followed, seed) for seed in range(seeds)]
 
 
 EXPERIMENT = Experiment(
-    name="schedules",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "nat",
-        Column("kind", say("columns", "kind"), "", "str", shown=False),
-        Column("peak", say("columns", "peak"), "", "float", shown=False),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-    ),
+    say,
+    cases,
+    partial(curves, x="peak", title=say("title"), axis=say("axis"), by="kind", log=(True, False), only=QUICK),
+    quantity_columns(say, "nat", kind="str", peak="float", flops="int FLOP", hidden=("kind", "peak")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", params=networks.PARAMETERS, test=networks.TEST),
+    method={"params": networks.PARAMETERS, "test": networks.TEST},
 )

@@ -4,7 +4,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q16_learning_rate_schedules import networks
 from course_lib.words import words
@@ -19,34 +19,25 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """The large peak with and without a warm-up, from one seed; full adds a small peak and two other starts, from three."""
     pairs = [(start, peak) for peak in ((LARGE,) if quick else PEAKS) for start in ("none", "warm-up")]
     pairs += [] if quick else [(start, LARGE) for start in OTHERS]
-    return tuple(_case(start, peak, 1 if quick else 3) for start, peak in pairs)
-
-
-def _case(start: str, peak: float, seeds: int) -> Case:
-    def observe(bench, seconds, start, peak, seeds):
-        return [networks.gpt_loss(bench, peak, start, seed) for seed in range(seeds)]
-
-    return Case(
-        f"{peak:g}, {start}",
-        say("starts", start, rise=networks.RISE),
-        observe=partial(observe, start=start, peak=peak, seeds=seeds),
-        expect=lambda device: None,
+    return tuple(
+        Case(
+            f"{peak:g}, {start}",
+            say("starts", start, rise=networks.RISE),
+            observe=partial(_observe, start=start, peak=peak, seeds=1 if quick else 3),
+        )
+        for start, peak in pairs
     )
 
 
-def plot(result):
-    """Loss of each case."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
+def _observe(bench, seconds: float, start: str, peak: float, seeds: int) -> list[float]:
+    return [networks.gpt_loss(bench, peak, start, seed) for seed in range(seeds)]
 
 
 EXPERIMENT = Experiment(
-    name="warm_up",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "nat"),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
+    quantity_columns(say, "nat"),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", steps=networks.GPT_STEPS, batch=networks.GPT_BATCH),
+    method={"steps": networks.GPT_STEPS, "batch": networks.GPT_BATCH},
 )

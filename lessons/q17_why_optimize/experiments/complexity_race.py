@@ -1,12 +1,11 @@
 """Counting duplicates among n numbers: every pair compared, or neighbours after sorting."""
 
-import time
 from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.racing import clocked
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -24,7 +23,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("case", way, n=n),
             say("calls", way),
             observe=partial(_observe, way=way, n=n, repeats=3 if quick else 9),
-            expect=lambda device: None,
             facts={"way": say("ways", way), "n": n},
         )
         for way in WAYS
@@ -62,15 +60,8 @@ def counter(way: str, n: int):
 def _observe(bench, seconds: float, way: str, n: int, repeats: int) -> list[float]:
     """Seconds of a processor, of the quickest repeat."""
     count, times = counter(way, n), 1 if way == "pairs" else 20
-
-    def once():
-        begin = time.process_time()
-        for _ in range(times):
-            count()
-        return (time.process_time() - begin) / times
-
     count()
-    return [min(once() for _ in range(repeats))]
+    return [min(clocked(count, times) for _ in range(repeats)) / times]
 
 
 def plot(result):
@@ -84,17 +75,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="complexity_race",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("way", say("columns", "way"), "", "str", shown=False),
-        Column("n", say("columns", "n"), "", "int"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", block=BLOCK),
+    say, cases, plot, quantity_columns(say, "s", way="str", n="int", hidden=("way",)), method={"block": BLOCK}
 )

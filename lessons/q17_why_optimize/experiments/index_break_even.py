@@ -1,12 +1,11 @@
 """A question asked once and often: a scan of all numbers, or sorting them once and searching."""
 
-import time
 from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.racing import clocked
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -46,7 +45,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", step),
             say("calls", step),
             observe=partial(_observe, step=step, repeats=3 if quick else 15),
-            expect=lambda device: None,
             facts={"step": step},
         )
         for step in TIMES
@@ -56,15 +54,8 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 def _observe(bench, seconds: float, step: str, repeats: int) -> list[float]:
     """Seconds of a processor, of the quickest repeat: other programs disturb that least."""
     call, times = _call(step), TIMES[step]
-
-    def once():
-        begin = time.process_time()
-        for _ in range(times):
-            call()
-        return (time.process_time() - begin) / times
-
     call()
-    return [min(once() for _ in range(repeats))]
+    return [min(clocked(call, times) for _ in range(repeats)) / times]
 
 
 def plot(result):
@@ -74,14 +65,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="index_break_even",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "s", Column("step", say("columns", "step"), "", "str", shown=False)
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", numbers=NUMBERS),
+    say, cases, plot, quantity_columns(say, "s", step="str", hidden=("step",)), method={"numbers": NUMBERS}
 )

@@ -7,7 +7,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -78,19 +78,11 @@ def generated(bench, name: str) -> str:
     return "\n".join(codes)
 
 
-def plot(result):
-    """Kernels of each expression."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
-    name="compile_report",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), ""),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
+    quantity_columns(say, ""),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
     recording_seconds=60,
-    method=say.all("method"),
 )

@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -22,7 +21,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             name,
             say("calls", name),
             observe=partial(_observe, groups=groups),
-            expect=lambda device: None,
             facts={"groups": groups},
         )
         for name, groups in (("dense", 1), ("depthwise", CHANNELS))
@@ -48,17 +46,10 @@ def _observe(bench, seconds: float, groups: int) -> list[float]:
         return found
 
 
-def plot(result):
-    """The ratio of each case."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
-    name="conv_bn",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "×", Column("groups", say("columns", "groups"), "", "int")),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    method=say.all("method", channels=CHANNELS, side=SIDE, batch=BATCH),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    quantity_columns(say, "×", groups="int"),
+    method={"channels": CHANNELS, "side": SIDE, "batch": BATCH},
 )

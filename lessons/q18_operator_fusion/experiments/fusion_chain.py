@@ -8,6 +8,7 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.rows import CASE_COLUMNS, rows_by_case
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -111,12 +112,4 @@ def plot(result):
     return dots(result, title=title, axis=say("axis"))
 
 
-EXPERIMENT = Experiment(
-    name="fusion_chain",
-    question=say("question"),
-    cases=cases,
-    plot=plot,
-    full_seconds=0.8,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
-)
+EXPERIMENT = Experiment(say, cases, plot, CASE_COLUMNS, table=rows_by_case, full_seconds=0.8)

@@ -2,10 +2,13 @@
 SiLU(x)·y as three calls, as two and as one.
 """
 
+from functools import partial
+
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.compiling import compiling
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
+from course_lib.experiments.running.rows import CASE_COLUMNS, rows_by_case
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -144,18 +147,12 @@ def _gate(bench, x, y, out, between):
     return lambda: fused(x, y, out)
 
 
-def plot(result):
-    """Predicted and measured time of each case."""
-    return dots(result, title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
-    name="pointwise_chain",
-    question=say("question"),
-    cases=cases,
-    plot=plot,
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    CASE_COLUMNS,
+    table=rows_by_case,
     full_seconds=0.8,
     recording_seconds=60,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -23,7 +22,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("case", window=window),
             say("calls", window=window),
             observe=partial(_observe, window=window),
-            expect=lambda device: None,
             facts={"window": window},
         )
         for window in WINDOWS
@@ -56,17 +54,10 @@ def _observe(bench, seconds: float, window: int) -> list[float]:
         return found
 
 
-def plot(result):
-    """The ratio over the window."""
-    return curves(result, x="window", title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
-    name="recompute_window",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "×", Column("window", say("columns", "window"), "", "int")),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    method=say.all("method", elements=ELEMENTS),
+    say,
+    cases,
+    partial(curves, x="window", title=say("title"), axis=say("axis")),
+    quantity_columns(say, "×", window="int"),
+    method={"elements": ELEMENTS},
 )

@@ -4,7 +4,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q19_systems_thinking import stages
 from course_lib.words import words
@@ -57,15 +57,12 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="causal_profile",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "ms"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "ms"),
     quick_seconds=0.2,
     full_seconds=2.0,
     recording_seconds=40.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", ahead=stages.AHEAD, delta=DELTA),
+    method={"ahead": stages.AHEAD, "delta": DELTA},
 )

@@ -2,13 +2,12 @@
 ask what is wrong with them.
 """
 
-from functools import partial
+from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q19_systems_thinking import programs
 from course_lib.units.q19_systems_thinking.programs import BATCH, CLASSES, CURES, INPUTS, PHASES, PROGRAMS, WIDTH
@@ -23,20 +22,18 @@ FORWARD = sum(PAIRS) / (3 * sum(PAIRS) - PAIRS[0])  # of both passes; nobody ask
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """The readings of each program; full has more steps."""
-    found = []
-    for name, program in PROGRAMS.items():
-        run = _Run(program)
-        for reading in READINGS:
-            found.append(
-                Case(
-                    f"{name}: {reading}",
-                    say("calls", reading),
-                    observe=partial(run.readings, reading=reading),
-                    expect=partial(_expected, program=program, reading=reading),
-                    facts={"program": name, "reading": reading},
-                )
-            )
-    return tuple(found)
+    run = cache(_run)  # each program once, for all its readings
+    return tuple(
+        Case(
+            f"{name}: {reading}",
+            say("calls", reading),
+            observe=lambda bench, seconds, program=program, reading=reading: [run(bench, seconds, program)[reading]],
+            expect=partial(_expected, program=program, reading=reading),
+            facts={"program": name, "reading": reading},
+        )
+        for name, program in PROGRAMS.items()
+        for reading in READINGS
+    )
 
 
 def _taken(program: programs.Program) -> float | None:
@@ -66,33 +63,23 @@ def _share(part: float | None, whole: float | None) -> float | None:
     return 100 * part / whole if part is not None and whole else None
 
 
-class _Run:
-    """One program; it runs once, and all readings come from that."""
-
-    def __init__(self, program: programs.Program):
-        self.program = program
-        self._found: dict[str, float] = {}
-
-    def readings(self, bench, seconds: float, reading: str) -> list[float]:
-        if not self._found:
-            with timing.single_thread(bench.torch):
-                self._found = self._all(bench.torch, 8 if seconds < 0.5 else 40)
-        return [self._found[reading]]
-
-    def _all(self, torch, steps: int) -> dict[str, float]:
+def _run(bench, seconds: float, program: programs.Program) -> dict[str, float]:
+    torch, steps = bench.torch, 8 if seconds < 0.5 else 40
+    tried = {"healthy": programs.Program(), "own": program}
+    tried |= {cure: programs.cured(program, cure) for cure in CURES}
+    with timing.single_thread(torch):
         alone = programs.alone(torch, steps)
-        tried = {"healthy": programs.Program(), "own": self.program}
-        tried |= {cure: programs.cured(self.program, cure) for cure in CURES}
-        loops = {name: programs.Loop(torch, program, alone) for name, program in tried.items()}
+        loops = {name: programs.Loop(torch, each, alone) for name, each in tried.items()}
         found = programs.together(loops, steps)
-        taken = {name: sum(phases.values()) for name, phases in found.items()}
-        healthy, own = taken["healthy"], taken["own"]
-        return {
-            "step": 100 * own / healthy,
-            **{phase: 100 * seconds / healthy for phase, seconds in found["own"].items()},
-            "kept": 100 * programs.kept(torch, self.program) / (4 * BATCH * WIDTH),
-            **{cure: 100 * taken[cure] / own for cure in CURES},
-        }
+        kept = programs.kept(torch, program)
+    taken = {name: sum(phases.values()) for name, phases in found.items()}
+    healthy, own = taken["healthy"], taken["own"]
+    return {
+        "step": 100 * own / healthy,
+        **{phase: 100 * seconds / healthy for phase, seconds in found["own"].items()},
+        "kept": 100 * kept / (4 * BATCH * WIDTH),
+        **{cure: 100 * taken[cure] / own for cure in CURES},
+    }
 
 
 def plot(result):
@@ -102,20 +89,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="faulty_loop",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("program", say("columns", "program"), "", "str", shown=False),
-        Column("reading", say("columns", "reading"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    quick_seconds=0.15,
-    full_seconds=1.0,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", program="str", reading="str", hidden=("program", "reading")),
     recording_seconds=60.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", batch=BATCH, width=WIDTH),
+    method={"batch": BATCH, "width": WIDTH},
 )

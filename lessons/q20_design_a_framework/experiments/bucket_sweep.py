@@ -6,8 +6,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q20_design_a_framework import ranks
 from course_lib.words import words
@@ -24,7 +23,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("case", count=count),
             say("call", size=4 * NUMBERS / count / 1024),
             observe=partial(_observe, count=count, repeats=3 if quick else 9),
-            expect=lambda device: None,
             facts={"messages": count},
         )
         for count in MESSAGES
@@ -53,14 +51,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="bucket_sweep",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "s", Column("messages", say("columns", "messages"), "", "int", shown=False)
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", mib=4 * NUMBERS // 2**20),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", messages="int", hidden=("messages",)),
+    method={"mib": 4 * NUMBERS // 2**20},
 )

@@ -4,8 +4,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q20_design_a_framework import cluster
 from course_lib.words import words
@@ -40,21 +39,16 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="cluster_step",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "B",
-        Column("ranks", say("columns", "ranks"), "", "int"),
-        Column("sockets", say("columns", "sockets"), "%", "float?"),
-        Column("off", say("columns", "off"), "", "float"),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "B", ranks="int", sockets="float? %", off="float"),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all(
-        "method", layers=cluster.LAYERS, width=cluster.WIDTH, vocab=cluster.VOCAB, batch=cluster.BATCH, seq=cluster.SEQ
-    ),
+    method={
+        "layers": cluster.LAYERS,
+        "width": cluster.WIDTH,
+        "vocab": cluster.VOCAB,
+        "batch": cluster.BATCH,
+        "seq": cluster.SEQ,
+    },
 )

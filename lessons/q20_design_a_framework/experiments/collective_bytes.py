@@ -5,7 +5,7 @@ from functools import partial
 from course_lib.accounting import communication, hardware
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q20_design_a_framework import ranks
 from course_lib.words import words
@@ -56,13 +56,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="collective_bytes",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "×"),
-    timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", ranks=RANKS, mib=4 * NUMBERS / 2**20),
+    say, cases, plot, quantity_columns(say, "×"), timed=False, method={"ranks": RANKS, "mib": 4 * NUMBERS / 2**20}
 )

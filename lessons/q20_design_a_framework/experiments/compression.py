@@ -6,8 +6,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.nets import digits
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q20_design_a_framework import compressing
 from course_lib.words import words
@@ -31,7 +30,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             name,
             say("calls", name),
             observe=partial(_observe, name=name),
-            expect=lambda device: None,
             facts={"sent": compressing.nbytes(WAYS[name][0], digits.SIDE**2 * digits.CLASSES)},
         )
         for name in WAYS
@@ -70,13 +68,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="compression",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "nat", Column("sent", say("columns", "sent"), "B", "int")),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "nat", sent="int B"),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", workers=WORKERS, steps=STEPS, rate=RATE, train=TRAIN),
+    method={"workers": WORKERS, "steps": STEPS, "rate": RATE, "train": TRAIN},
 )

@@ -8,7 +8,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q20_design_a_framework import buckets
 from course_lib.words import words
@@ -91,12 +91,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="ddp_ready",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "%"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", layers=LAYERS, width=WIDTH, mb=sum(SIZES) / 1e6),
+    say, cases, plot, quantity_columns(say, "%"), method={"layers": LAYERS, "width": WIDTH, "mb": sum(SIZES) / 1e6}
 )

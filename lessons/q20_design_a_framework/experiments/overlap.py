@@ -6,7 +6,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q20_design_a_framework import ranks
 from course_lib.words import words
@@ -63,12 +63,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="overlap",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "s"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", count=BUCKETS, ms=1000 * EACH, mib=4 * NUMBERS // 2**20),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s"),
+    method={"count": BUCKETS, "ms": 1000 * EACH, "mib": 4 * NUMBERS // 2**20},
 )

@@ -5,8 +5,7 @@ from functools import partial
 
 from course_lib.accounting import hardware, parallelism
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q20_design_a_framework import ranks
 from course_lib.words import words
@@ -23,15 +22,11 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("case", count=count),
             say("call"),
             observe=partial(_observe, count=count, repeats=1 if quick else 5),
-            expect=partial(_expected, count=count),
+            expect=lambda device, count=count: 100 * parallelism.pipeline_bubble(stages=STAGES, microbatches=count),
             facts={"microbatches": count},
         )
         for count in COUNTS
     )
-
-
-def _expected(device: hardware.Device, count: int) -> float:
-    return 100 * parallelism.pipeline_bubble(stages=STAGES, microbatches=count)
 
 
 def _observe(bench, seconds: float, count: int, repeats: int) -> list[float]:
@@ -57,14 +52,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="pipeline_idle",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "%", Column("microbatches", say("columns", "microbatches"), "", "int", shown=False)
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", stages=STAGES, ms=1000 * WORK),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", microbatches="int", hidden=("microbatches",)),
+    method={"stages": STAGES, "ms": 1000 * WORK},
 )

@@ -4,13 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -67,20 +67,12 @@ def _run() -> tuple[int, str, str]:
     return process.returncode, said, complained
 
 
-def plot(result):
-    """What was handed over."""
-    return dots(result, title=say("title", ranks=RANKS), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
-    name="torchrun_two",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), ""),
+    say,
+    cases,
+    partial(dots, title=say("title", ranks=RANKS), axis=say("axis"), log=False),
+    quantity_columns(say, ""),
     timed=False,
     recording_seconds=60,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", params=PARAMS),
+    method={"params": PARAMS},
 )

@@ -5,7 +5,7 @@ from functools import partial
 
 from course_lib.accounting import hardware, parallelism
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q20_design_a_framework import ranks
 from course_lib.words import words
@@ -59,12 +59,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="unequal_speeds",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "×"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", fast=FAST, slow=SLOW, ms=1000 * STEP),
+    say, cases, plot, quantity_columns(say, "×"), method={"fast": FAST, "slow": SLOW, "ms": 1000 * STEP}
 )

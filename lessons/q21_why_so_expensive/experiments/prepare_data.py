@@ -1,15 +1,14 @@
 """Preparing text on one core: learning a tokenizer, tokenising, looking for what stands in it twice."""
 
 import os
-import time
 from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.nets import shakespeare
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.racing import clocked
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q21_why_so_expensive import data_bill
 from course_lib.words import words
@@ -27,7 +26,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", step),
             say("calls", step),
             observe=partial(_observe, step=step, repeats=(1 if step == "learn" else 2) if quick else 7),
-            expect=lambda device: None,
             facts={"step": step},
         )
         for step in STEPS
@@ -76,13 +74,7 @@ def _call(step: str):
 def _observe(bench, seconds: float, step: str, repeats: int) -> list[float]:
     """B/s of one core, of the quickest repeat: other programs disturb that least."""
     call = _call(step)
-
-    def once():
-        begin = time.process_time()
-        call()
-        return time.process_time() - begin
-
-    return [shakespeare.COUNT / min(once() for _ in range(repeats))]
+    return [shakespeare.COUNT / min(clocked(call) for _ in range(repeats))]
 
 
 def plot(result):
@@ -92,14 +84,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="prepare_data",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"), "B/s", Column("step", say("columns", "step"), "", "str", shown=False)
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", vocabulary=VOCABULARY),
+    say, cases, plot, quantity_columns(say, "B/s", step="str", hidden=("step",)), method={"vocabulary": VOCABULARY}
 )

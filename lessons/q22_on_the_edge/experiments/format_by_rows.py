@@ -7,8 +7,8 @@ from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.racing import clocked
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -66,32 +66,14 @@ def _observe(bench, seconds: float, dtype: str, rows: int, repeats: int) -> list
                 torch.nn.functional.linear(x, weights)
 
         fp32(), narrow()
-        return [_seconds(narrow) / _seconds(fp32) for _ in range(repeats)]
-
-
-def _seconds(call) -> float:
-    before = time.thread_time()
-    call()
-    return time.thread_time() - before
-
-
-def plot(result):
-    """Time over that in fp32, by rows."""
-    return dots(result, title=say("title"), axis=say("axis"))
+        seconds_of = partial(clocked, clock=time.thread_time)
+        return [seconds_of(narrow) / seconds_of(fp32) for _ in range(repeats)]
 
 
 EXPERIMENT = Experiment(
-    name="format_by_rows",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "×",
-        Column("dtype", say("columns", "dtype"), "", "str", shown=False),
-        Column("rows", say("columns", "rows"), "", "int", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", side=SIDE, copies=COPIES),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    quantity_columns(say, "×", dtype="str", rows="int", hidden=("dtype", "rows")),
+    method={"side": SIDE, "copies": COPIES},
 )

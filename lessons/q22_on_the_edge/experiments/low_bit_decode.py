@@ -7,8 +7,8 @@ from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.errors import Unavailable, in_one_line
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.racing import clocked
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.figures.tabular import quantity
 from course_lib.words import words
@@ -19,6 +19,7 @@ SIDE, COPIES, GROUP = 4096, 4, 32  # matrices of 4096²; in 4 bits and their sca
 # name of a case -> bits of a weight with its share of scales: one of 16 bits a row, or scale and zero for 32 weights
 BITS = {"bf16": 16.0, "int8": 8 + 16 / SIDE, "int4": 4 + 32 / GROUP}
 REPEATS = {True: 7, False: 25}
+seconds_of = partial(clocked, clock=time.thread_time)  # of this thread on the processor
 
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
@@ -28,16 +29,11 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             name,
             say("calls", name, side=SIDE),
             observe=partial(_observe, name=name, repeats=REPEATS[quick]),
-            expect=partial(_expected, bits=bits),
+            expect=lambda device, bits=bits: 32 / bits,  # a row that waits for weights waits for as many times fewer
             facts={"bits": bits},
         )
         for name, bits in BITS.items()
     )
-
-
-def _expected(device: hardware.Device, bits: float) -> float:
-    """A row that waits for weights waits for as many times fewer bytes."""
-    return 32 / bits
 
 
 def _observe(bench, seconds: float, name: str, repeats: int) -> list[float]:
@@ -81,13 +77,6 @@ def tried(torch, name: str, matrix, copies: int):
     return made
 
 
-def seconds_of(call) -> float:
-    """Of this thread on the processor."""
-    before = time.thread_time()
-    call()
-    return time.thread_time() - before
-
-
 def plot(result):
     """How many times as fast each format is, by bytes and here."""
     found = {row["case"]: quantity(row["measured"], "×") for row in result.rows}
@@ -96,12 +85,5 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="low_bit_decode",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "×", Column("bits", say("columns", "bits"), "", "float")),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", copies=COPIES, side=SIDE, group=GROUP),
+    say, cases, plot, quantity_columns(say, "×", bits="float"), method={"copies": COPIES, "side": SIDE, "group": GROUP}
 )

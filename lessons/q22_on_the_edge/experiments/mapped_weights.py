@@ -10,8 +10,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.measurements import disk_stream
 from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -92,24 +91,11 @@ def resident(mapped) -> int:
     return mmap.PAGESIZE * sum(state & 1 for state in states)
 
 
-def plot(result):
-    """Bytes in memory, by what was touched."""
-    return dots(result, title=say("title", size=SIZE / 1e6), axis=say("axis"), log=False)
-
-
 EXPERIMENT = Experiment(
-    name="mapped_weights",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "B",
-        Column("touch", say("columns", "touch"), "", "str", shown=False),
-        Column("asked", say("columns", "asked"), "B", "int"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    partial(dots, title=say("title", size=SIZE / 1e6), axis=say("axis"), log=False),
+    quantity_columns(say, "B", touch="str", asked="int B", hidden=("touch",)),
     timed=False,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", size=SIZE / 1e6, layers=LAYERS),
+    method={"size": SIZE / 1e6, "layers": LAYERS},
 )

@@ -5,7 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q22_on_the_edge.experiments.low_bit_decode import COPIES, SIDE, seconds_of, tried
 from course_lib.words import words
@@ -24,7 +24,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             name,
             say("calls", "both", near=NEAR, side=SIDE),
             observe=partial(_observe, name=name, repeats=REPEATS[quick]),
-            expect=lambda device: None,
         )
         for name in FORMATS
     )
@@ -37,28 +36,15 @@ def _observe(bench, seconds: float, name: str, repeats: int) -> list[float]:
         far, near = (
             tried(torch, name, torch.randn(side, side), copies) for side, copies in ((SIDE, COPIES), (NEAR, 1))
         )
-
-        def often():
-            for _ in range(TIMES):
-                near()
-
         each = COPIES * SIDE**2 / (TIMES * NEAR**2)
-        often()
-        return [seconds_of(far) / seconds_of(often) / each for _ in range(repeats)]
-
-
-def plot(result):
-    """How many times as fast each format is when its weights lie near."""
-    return dots(result, title=say("title"), axis=say("axis"))
+        seconds_of(near, TIMES)
+        return [seconds_of(far) / seconds_of(near, TIMES) / each for _ in range(repeats)]
 
 
 EXPERIMENT = Experiment(
-    name="near_or_far",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "×"),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", near=NEAR, side=SIDE, copies=COPIES),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis")),
+    quantity_columns(say, "×"),
+    method={"near": NEAR, "side": SIDE, "copies": COPIES},
 )

@@ -6,8 +6,7 @@ from course_lib.accounting import hardware
 from course_lib.experiments.nets import digits
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -26,7 +25,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             _name(bits, noise),
             say("calls", "fp32" if not bits else "analog"),
             observe=partial(_observe, bits=bits, noise=noise, draws=DRAWS if quick else 4 * DRAWS),
-            expect=lambda device: None,
             facts={"bits": bits or 32, "noise": noise},
         )
         for bits, noise in kinds
@@ -105,18 +103,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="analog_matmul",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "%",
-        Column("bits", say("columns", "bits"), "", "int", shown=False),
-        Column("noise", say("columns", "noise"), "%", "int", shown=False),
-    ),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", bits="int", noise="int %", hidden=("bits", "noise")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", train=TRAIN, held=digits.COUNT - TRAIN, width=WIDTH),
+    method={"train": TRAIN, "held": digits.COUNT - TRAIN, "width": WIDTH},
 )

@@ -4,8 +4,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.words import words
 
@@ -22,7 +21,6 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("cases", name),
             say("call"),
             observe=partial(_observe, shots=shots, seeds=(1,) if quick else range(5)),
-            expect=lambda device: None,
             facts={"shots": STEPS * LAYERS * QUBITS * 2 * 2 * (shots or 0)},
         )
         for name, shots in CASES.items()
@@ -49,13 +47,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="hybrid_loop",
-    question=say("question"),
-    columns=quantity_columns(say("columns", "measured"), "%", Column("shots", say("columns", "shots"), "", "int")),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "%", shots="int"),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", qubits=QUBITS, layers=LAYERS, angles=QUBITS * LAYERS, steps=STEPS, rate=RATE),
+    method={"qubits": QUBITS, "layers": LAYERS, "angles": QUBITS * LAYERS, "steps": STEPS, "rate": RATE},
 )

@@ -5,8 +5,8 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.racing import clocked
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.q23_quantum import costs
 from course_lib.words import words
@@ -27,16 +27,12 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             say("case", way, n=n),
             say("calls", way),
             observe=partial(_observe, way=way, n=n, least=0.05 if quick else 0.3),
-            expect=partial(_expected, way=way, n=n),
+            expect=lambda device, way=way, n=n: PASSES[way] * costs.state_bytes(n) / device.memory_bandwidth,
             facts={"way": say("ways", way), "qubits": n, "state": costs.state_bytes(n)},
         )
         for way in PASSES
         for n in SIZES
     )
-
-
-def _expected(device: hardware.Device, way: str, n: int) -> float:
-    return PASSES[way] * costs.state_bytes(n) / device.memory_bandwidth
 
 
 def gate_on(way: str, n: int, qubit: int):
@@ -67,18 +63,11 @@ def _observe(bench, seconds: float, way: str, n: int, least: float) -> list[floa
     """Seconds of a processor for one gate, of the quickest repeat: other programs disturb that least."""
     call, _ = gate_on(way, n, n // 2)
     times = max(1, 2 ** (15 - n))
-
-    def once():
-        begin = time.process_time()
-        for _ in range(times):
-            call()
-        return (time.process_time() - begin) / times
-
-    once()
-    taken, until = [once() for _ in range(3)], time.process_time() + least
+    clocked(call, times)
+    taken, until = [clocked(call, times) for _ in range(3)], time.process_time() + least
     while time.process_time() < until:
-        taken.append(once())
-    return [min(taken)]
+        taken.append(clocked(call, times))
+    return [min(taken) / times]
 
 
 def plot(result):
@@ -90,19 +79,10 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="statevector",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("way", say("columns", "way"), "", "str", shown=False),
-        Column("qubits", say("columns", "qubits"), "", "int", shown=False),
-        Column("state", say("columns", "state"), "B", "int"),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", way="str", qubits="int", state="int B", hidden=("way", "qubits")),
     recording_seconds=60.0,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", block=BLOCK, **PASSES),
+    method={"block": BLOCK, **PASSES},
 )

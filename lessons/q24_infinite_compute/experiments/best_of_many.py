@@ -4,8 +4,7 @@ from functools import partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.q24_infinite_compute import choosing
 from course_lib.words import words
@@ -39,24 +38,10 @@ def _observe(bench, seconds: float, judge: str, tries: int, seeds: int) -> list[
     return [choosing.chosen(bench.torch, judge, tries, TRIES[tries], seed) for seed in range(seeds)]
 
 
-def plot(result):
-    """True quality of what was chosen, over the number of answers."""
-    return curves(result, x="tries", by="judge", title=say("title"), axis=say("axis"), log=(True, False))
-
-
 EXPERIMENT = Experiment(
-    name="best_of_many",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "",
-        Column("judge", say("columns", "judge"), "", "str", shown=False),
-        Column("tries", say("columns", "tries"), "", "int", shown=False),
-    ),
+    say,
+    cases,
+    partial(curves, x="tries", by="judge", title=say("title"), axis=say("axis"), log=(True, False)),
+    quantity_columns(say, "", judge="str", tries="int", hidden=("judge", "tries")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method"),
 )

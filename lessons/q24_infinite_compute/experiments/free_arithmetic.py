@@ -5,8 +5,7 @@ from functools import partial
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype, repeated
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.words import words
 
@@ -57,18 +56,9 @@ def plot(result):
 
 
 EXPERIMENT = Experiment(
-    name="free_arithmetic",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "s",
-        Column("width", say("columns", "width"), "", "int"),
-        Column("flops", say("columns", "flops"), "FLOP", "int"),
-        Column("of", say("columns", "of"), "", "str", shown=False),
-    ),
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", layers=LAYERS),
+    say,
+    cases,
+    plot,
+    quantity_columns(say, "s", width="int", flops="int FLOP", of="str", hidden=("of",)),
+    method={"layers": LAYERS},
 )

@@ -1,12 +1,11 @@
 """Small and large networks on digits of which a fifth of the labels is wrong, and on the same digits with right labels."""
 
-from functools import partial
+from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running import timing
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
 from course_lib.units.q24_infinite_compute import learners
 from course_lib.words import words
@@ -20,13 +19,12 @@ READINGS = ("lowest", "last", "learned")
 
 def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     """Two kinds of labels, three widths, three readings of each run; full takes three seeds in place of one."""
-    runs = _Runs(1 if quick else SEEDS)
+    runs = cache(partial(_runs, seeds=1 if quick else SEEDS))  # once, for all readings
     return tuple(
         Case(
             say("case", labels=say("labels", labels), width=width, reading=say("readings", reading)),
             say("calls", reading),
-            observe=partial(runs.reading, labels=labels, width=width, place=place),
-            expect=lambda device: None,
+            observe=lambda bench, seconds, run=(labels, width), place=place: runs(bench.torch, *run)[place],
             facts={"labels": labels, "width": width, "reading": reading},
         )
         for labels in LABELS
@@ -35,43 +33,19 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     )
 
 
-class _Runs:
-    """Each run happens once, and all readings come from it."""
-
-    def __init__(self, seeds: int):
-        self._seeds, self._found = seeds, {}
-
-    def reading(self, bench, seconds: float, labels: str, width: int, place: int) -> list[float]:
-        """Nats, of each seed."""
-        if (labels, width) not in self._found:
-            with timing.single_thread(bench.torch):
-                self._found[labels, width] = [
-                    learners.noisy_losses(bench.torch, width, LABELS[labels], STEPS, seed)
-                    for seed in range(self._seeds)
-                ]
-        return [run[place] for run in self._found[labels, width]]
-
-
-def plot(result):
-    """All losses of each run."""
-    return dots(result, title=say("title"), axis=say("axis"), log=False)
+def _runs(torch, labels: str, width: int, seeds: int) -> list[tuple[float, ...]]:
+    """Nats with each seed, for each reading."""
+    with timing.single_thread(torch):
+        found = [learners.noisy_losses(torch, width, LABELS[labels], STEPS, seed) for seed in range(seeds)]
+    return list(zip(*found, strict=True))
 
 
 EXPERIMENT = Experiment(
-    name="label_noise",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "nat",
-        Column("labels", say("columns", "labels"), "", "str", shown=False),
-        Column("width", say("columns", "width"), "", "int", shown=False),
-        Column("reading", say("columns", "reading"), "", "str", shown=False),
-    ),
+    say,
+    cases,
+    partial(dots, title=say("title"), axis=say("axis"), log=False),
+    quantity_columns(say, "nat", labels="str", width="int", reading="str", hidden=("labels", "width", "reading")),
     timed=False,
     recording_seconds=60,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", steps=STEPS, train=learners.TRAIN, noise=100 * learners.NOISE),
+    method={"steps": STEPS, "train": learners.TRAIN, "noise": 100 * learners.NOISE},
 )

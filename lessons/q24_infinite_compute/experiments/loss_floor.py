@@ -4,8 +4,7 @@ from functools import cache, partial
 
 from course_lib.accounting import hardware
 from course_lib.experiments.running.experiment import Case, Experiment
-from course_lib.experiments.running.result import Column
-from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
+from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import curves
 from course_lib.units.q24_infinite_compute import text
 from course_lib.words import words
@@ -62,24 +61,11 @@ def _learned(letters: int) -> list[text.Counts]:
     return [text.Counts(order, learned) for order in text.ORDERS]
 
 
-def plot(result):
-    """What is lost above the entropy, over the letters learned from."""
-    return curves(result, x="letters", by="model", title=say("title"), axis=say("axis"))
-
-
 EXPERIMENT = Experiment(
-    name="loss_floor",
-    question=say("question"),
-    columns=quantity_columns(
-        say("columns", "measured"),
-        "nat",
-        Column("model", say("columns", "model"), "", "str", shown=False),
-        Column("letters", say("columns", "letters"), "", "int", shown=False),
-    ),
+    say,
+    cases,
+    partial(curves, x="letters", by="model", title=say("title"), axis=say("axis")),
+    quantity_columns(say, "nat", model="str", letters="int", hidden=("model", "letters")),
     timed=False,
-    cases=cases,
-    table=rows_of_quantity,
-    plot=plot,
-    on_gpu=say("on-gpu"),
-    method=say.all("method", symbols=text.SYMBOLS, test=TEST, before=text.BEFORE),
+    method={"symbols": text.SYMBOLS, "test": TEST, "before": text.BEFORE},
 )

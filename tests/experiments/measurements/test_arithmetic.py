@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, 
 from course_lib.accounting import flops, hardware, models, precision
 from course_lib.experiments import registry
 from course_lib.experiments.nets import tiny_gpt
-from course_lib.experiments.running import experiment
+from course_lib.experiments.running import experiment, torch_events
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.result import Result
 from course_lib.units.q04_why_matmul.experiments import elementwise_vs_matmul, gemm_ladder, matmul_sweep
@@ -210,17 +210,17 @@ def test_the_loop_does_its_share_of_the_multiply_adds(bench):
 
 def test_every_rung_computes_the_product(bench):
     n = 24
-    dots = gemm_ladder.build_dots(n, "fp32")(bench)
+    dots = gemm_ladder.build_dots(bench, n, "fp32")
     columns = torch.stack([column for column, _ in closure(dots)["pairs"]])
     torch.testing.assert_close(dots(), columns @ closure(dots)["a"])
-    rows = gemm_ladder.build_rows(n, "fp32")(bench)
+    rows = gemm_ladder.build_rows(bench, n, "fp32")
     left = torch.cat([row for row, _ in closure(rows)["pairs"]])
     torch.testing.assert_close(rows(), left @ closure(rows)["b"])
-    outer = gemm_ladder.build_outer(n, "fp32")(bench)
+    outer = gemm_ladder.build_outer(bench, n, "fp32")
     pairs = closure(outer)["pairs"]
     expected = torch.cat([column for column, _ in pairs], dim=1) @ torch.cat([row for _, row in pairs])
     torch.testing.assert_close(outer(), expected)
-    tiles = gemm_ladder.build_tiles(n, 8, "fp32")(bench)
+    tiles = gemm_ladder.build_tiles(bench, n, 8, "fp32")
     left, right = (torch.cat([torch.cat(row, 1) for row in closure(tiles)[side]]) for side in ("left", "right"))
     torch.testing.assert_close(tiles(), left @ right)
 
@@ -425,7 +425,7 @@ def test_eager_attention_moves_what_its_calls_do(bench):
 def test_a_convolution_is_a_product_of_the_unfolded_image(layer, bench):
     known = cases("im2col")
     calls = {
-        variant: im2col.build(layer, 4, "fp32", variant)(Bench.on_device(torch, "cpu"))
+        variant: im2col.build(Bench.on_device(torch, "cpu"), layer, 4, "fp32", variant)
         for variant in ("library", "unfold", "unfold + product")
     }
     torch.testing.assert_close(calls["library"](), calls["unfold + product"](), atol=1e-3, rtol=1e-3)
@@ -610,7 +610,7 @@ def test_a_profile_made_by_hand_is_sorted_into_its_classes():
             cpu_parent=parent,
         )
 
-    step = event(train_step_waterfall.REGION, 0, 100, 40)
+    step = event(torch_events.REGION, 0, 100, 40)
     linear = event("aten::linear", 10, 45, 5, step)
     engine = event("autograd::engine::evaluate_function: MmBackward0", 50, 72, 2, None)  # on a GPU a thread of its own
     events = [

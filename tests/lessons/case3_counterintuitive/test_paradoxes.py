@@ -118,8 +118,8 @@ def test_logits_that_nobody_reads_change_no_loss():
 
 
 def test_odd_columns_are_the_columns():
-    for name, form in odd_columns.forms(BENCH, 8).items():
-        assert form().shape == (8, int(name))
+    for columns, form in odd_columns.forms(BENCH, 8).items():
+        assert form().shape == (8, columns)
 
 
 @pytest.mark.parametrize("nearly", [False, True])

@@ -175,7 +175,7 @@ def test_bits_are_those_of_the_tensors():
     assert 8 * (packed.nbytes + scales.nbytes) / side**2 == low_bit_decode.BITS["int4"] == 5
     whole = 8 + 8 * torch.ones(1, dtype=torch.bfloat16).nbytes / low_bit_decode.SIDE
     assert low_bit_decode.BITS["int8"] == whole
-    assert low_bit_decode._expected(None, 16) == 2
+    assert low_bit_decode.cases(None, True)[0].predict(None) == 2, "bf16"
 
 
 @pytest.mark.parametrize("name", ["fp32", "bf16", "int8", "int4"])
