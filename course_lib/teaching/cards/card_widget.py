@@ -6,7 +6,6 @@ second click or a second window finds what the first one did. Needs anywidget.
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
 import anywidget
@@ -25,18 +24,13 @@ from course_lib.teaching.record.record import SURE, Record
 STEPS = 100  # of the slider from end to end
 
 
-_HERE, _ABOVE = files(__package__), files("course_lib.teaching")
-
-
 class CardWidget(anywidget.AnyWidget):
     """The form; `face` are its texts, `view` is what it shows now. It sends {"do", "round", "guess", "sure"} for each
     click.
     """
 
-    _esm = "\n".join(
-        file.read_text(encoding="utf-8") for file in (_ABOVE / "make.js", _ABOVE / "pointer.js", _HERE / "cards.js")
-    )
-    _css = "".join(file.read_text(encoding="utf-8") for file in (_ABOVE / "range.css", _HERE / "cards.css"))
+    _esm = live.source("make.js", "pointer.js", "cards/cards.js")
+    _css = live.source("range.css", "cards/cards.css")
     face = traitlets.Dict().tag(sync=True)
     view = traitlets.Dict().tag(sync=True)
 

@@ -115,11 +115,6 @@ function draft(name) {
   };
 }
 
-// JupyterLab takes arrows, Enter and letters as its own commands from a focused element that does not itself bear this mark.
-function ownKeys(root) {
-  for (const node of root.querySelectorAll("input, textarea, button, summary")) node.setAttribute("data-lm-suppress-shortcuts", "true");
-}
-
 function render({ model, el }) {
   const face = model.get("face");
   el.classList.add("course-card");

@@ -14,8 +14,8 @@ from course_lib.accounting import units
 from course_lib.figures.picture import still
 from course_lib.figures.plots import Figure
 from course_lib.figures.tabular import html_table, text_table
+from course_lib.teaching import live
 from course_lib.teaching.explore.controls import Control
-from course_lib.teaching.live import publish
 from course_lib.teaching.static import is_static
 from course_lib.words import words
 
@@ -138,20 +138,14 @@ def _literal(name: str, value) -> str:
 @cache
 def _widget_class():
     """The widget's class, made on first use: the static form needs no anywidget."""
-    from importlib.resources import files
-
     import anywidget
     import traitlets
-
-    here, above, figures = map(files, (__package__, "course_lib.teaching", "course_lib.figures"))
-    script = [above / "pointer.js", figures / "plots.js", here / "explorer.js"]
-    style = [above / "range.css", figures / "plots.css", here / "explorer.css"]
 
     class ExplorerWidget(anywidget.AnyWidget):
         """`asked` comes from a page, all others from Python; a page knows its own question, so no echo is sent."""
 
-        _esm = "\n".join(file.read_text(encoding="utf-8") for file in script)
-        _css = "\n".join(file.read_text(encoding="utf-8") for file in style)
+        _esm = live.source("make.js", "pointer.js", "../figures/plots.js", "explore/explorer.js")
+        _css = live.source("range.css", "../figures/plots.css", "explore/explorer.css")
         words = traitlets.Dict().tag(sync=True)  # what the page says of itself
         controls = traitlets.Dict().tag(sync=True)
         asked = traitlets.Dict().tag(sync=True, echo_update=False)
@@ -235,7 +229,7 @@ class Explorer:
         return self.call or f"explorer {self.state}"
 
     def _ipython_display_(self) -> None:
-        publish(self.widget, repr(self), say("gone"))
+        live.publish(self.widget, repr(self), say("gone"))
 
 
 class StaticExplorer:
