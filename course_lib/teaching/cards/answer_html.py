@@ -132,11 +132,6 @@ def _choice(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
 # ---- A claim -----------------------------------------------------------------------------------------------------
 
 
-def corrected(card: Card, verdict: Verdict) -> str:
-    """The claim said correctly, in Markdown, with the numbers that it names filled in."""
-    return card.corrected.format_map(verdict.values)
-
-
 def because(card: Card, verdict: Verdict) -> str:
     """What numbers alone do not say of a ruling; empty where they say it all."""
     return card.because.format_map(verdict.values)
@@ -160,7 +155,7 @@ def _claim(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
         f"<p><strong>{ruled}</strong> {voted}</p>",
         f"<p>{html.escape(reason)}</p>" if reason else "",
         html_table(say.all("evidence"), computed, side="") if computed else "",
-        f"<p><strong>{said}</strong></p>{markup.markdown(corrected(card, verdict))}",
+        f"<p><strong>{said}</strong></p>{markup.markdown(card.corrected.format_map(verdict.values))}",
     ]
 
 

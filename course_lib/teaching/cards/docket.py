@@ -107,7 +107,7 @@ def _docket(
     claims: Sequence[Card], summary: str, links: Mapping[str, str], kept: Collection[str] = frozenset()
 ) -> Static:
     """A folded table of claims. links: claim id -> where it is decided; kept: ids whose rulings are not shown yet."""
-    decided = [_kept(claim) if claim.id in kept else _decide(claim) for claim in claims]
+    decided = [_decide(claim, claim.id in kept) for claim in claims]
     rows = (_row(one, links.get(one.claim.id, "")) for one in decided)
     table = markup.wide_table(say.all("columns"), WIDTHS, rows)
     unit = units.prefix(claims[0].folder)
@@ -132,16 +132,14 @@ class Decided:
     true: str = ""
 
 
-def _kept(claim: Card) -> Decided:
-    return Decided(claim, TO_VOTE, [say("vote-first")])
-
-
-def _decide(claim: Card) -> Decided:
+def _decide(claim: Card, kept: bool) -> Decided:
+    if kept:
+        return Decided(claim, TO_VOTE, [say("vote-first")])
     try:
         verdict = answers.answer(claim).verdict
         computed = [f"{label}: {value}" for label, value in answer_html.evidence(claim, verdict)]
         lines = [*filter(None, [answer_html.because(claim, verdict)]), *computed]
-        return Decided(claim, verdict.ruling, lines, answer_html.corrected(claim, verdict))
+        return Decided(claim, verdict.ruling, lines, claim.corrected.format_map(verdict.values))
     except Exception as error:  # whatever a claim's code raises, or its texts lack, concerns its own row only
         return Decided(claim, UNDECIDED, [f"{type(error).__name__}: {error}"])
 
