@@ -159,11 +159,8 @@ def _files(source: Path) -> Iterator[Path]:
     for top in SHIPPED:
         for path in sorted((source / top).rglob("*")):
             name = path.relative_to(source)
-            if (
-                path.is_file()
-                and path.suffix != ".json"
-                and not any(part.startswith((".", "__")) for part in name.parts)
-            ):
+            hidden = any(part.startswith((".", "__")) for part in name.parts)
+            if path.is_file() and path.suffix != ".json" and not hidden:
                 yield name
 
 

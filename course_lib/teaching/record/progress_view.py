@@ -10,6 +10,7 @@ from urllib.parse import quote
 from course_lib.figures.tabular import html_table, text_table
 from course_lib.teaching import markup
 from course_lib.teaching.cards import card_words
+from course_lib.teaching.cards.answers import factor
 from course_lib.teaching.record.progress import Progress, Revisit, Transfer, UnitProgress, say
 from course_lib.units import prefix
 
@@ -95,7 +96,7 @@ def _about_guesses(off: Sequence[float]) -> list[str]:
     if not off:
         return []
     typical = median(map(abs, off))
-    numbers = {"factor": _factor(typical), "decades": typical}
+    numbers = {"factor": markup.number(factor(typical)), "decades": typical}
     if len(off) == 1:
         return [say("one-guess", **numbers)]
     return [say("half", **numbers), describe(off)]
@@ -141,11 +142,6 @@ def _readings(progress: Progress) -> list[str]:
     return lines or [say("too-few")]
 
 
-def _factor(decades: float) -> str:
-    """0.3 → "2": the factor that a number of decades is; a float ends at 308 of them."""
-    return markup.number(10.0 ** min(decades, 300.0))
-
-
 # ---- Tables --------------------------------------------------------------------------------------------------------
 
 
@@ -177,7 +173,7 @@ def _row(title: str, units: Sequence[UnitProgress], decades: float | None) -> tu
         title,
         say("share", done=_sum(units, "revealed"), all=cards) if cards else NONE,
         say("share", done=_sum(units, "solved"), all=exercises) if exercises else NONE,
-        NONE if decades is None else say("off", factor=_factor(decades), decades=decades),
+        NONE if decades is None else say("off", factor=markup.number(factor(decades)), decades=decades),
     )
 
 
