@@ -122,12 +122,9 @@ function render({ model, el }) {
   const sure = sureInput(form, face);
   const inputs = [...guess.all, ...sure.all];
   const row = make(form, "div", { class: "buttons" });
-  const buttons = Object.fromEntries(
-    Object.entries(face.buttons).map(([name, text]) => [
-      name,
-      make(row, "button", { type: name === "commit" ? "submit" : "button", class: name }, text),
-    ]),
-  );
+  const buttons = {};
+  for (const [name, text] of Object.entries(face.buttons))
+    buttons[name] = make(row, "button", { type: name === "commit" ? "submit" : "button", class: name }, text);
   const message = make(el, "p", { class: "message", role: "status" });
   const hints = make(el, "div", { "aria-live": "polite" });
   const answer = make(el, "div", { "aria-live": "polite" });
