@@ -56,10 +56,10 @@ def glossary(prefix: str | None = None) -> Static:
     if not found:
         return notice(say("none") if prefix is None else say("none-of-unit", prefix=prefix))
     if prefix is None:
-        return _table(sorted(found, key=lambda term: term.name.casefold()), linked=True)
+        found.sort(key=lambda term: term.name.casefold())
     # A lesson ends with its own table. Built with links, which name cells, it would have to be executed again whenever
     # its prose moves; a page that is not live opens none of them anyway.
-    return _table(found, linked=not is_static())
+    return _table(found, linked=prefix is None or not is_static())
 
 
 def _table(found: Sequence[Term], linked: bool) -> Static:

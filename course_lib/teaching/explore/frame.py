@@ -6,7 +6,7 @@ numbers and call always belong together, and a step costs a few kB.
 
 import html
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -50,7 +50,7 @@ def build(
 
         def view(rows, dtype):
             op = roofline.matmul(rows, 4096, 4096, dtype=dtype)
-            figure = explore.Figure("...", "...", Axis(...), Axis(...), (Points(...),))
+            figure = Figure("...", "...", Axis(...), Axis(...), (Points(...),))
             return explore.View(figure, {"FLOPs": units.format_si(op.flops, "FLOP")})
 
         explore.build(view, {
@@ -79,8 +79,8 @@ class Frame:
 
     function: Callable[..., View]
     controls: Mapping[str, Control]
-    call: str = ""
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    call: str
+    fixed: Mapping[str, Any]
 
     def state(self, given: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A whole state from what a call gives, in the controls' order; the others stay as `before`, or start.

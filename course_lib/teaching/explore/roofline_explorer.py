@@ -147,9 +147,8 @@ def _marks(device, peak: float, here: _roofline.Place, near: _roofline.LevelPlac
         Label((low * here.ridge) ** 0.5, bottom * 2.5, say("bound", "memory")),
         Label((here.ridge * high) ** 0.5, bottom * 2.5, say("bound", "compute")),
     ]
-    fixed = [(o.name, o.intensity, min(peak, o.intensity * bandwidth)) for o in ops if o.flops]
-    if fixed:
-        marks.append(Points(*zip(*((x, y, name) for name, x, y in fixed), strict=True)))
+    if fixed := [(o.intensity, min(peak, o.intensity * bandwidth), o.name) for o in ops if o.flops]:
+        marks.append(Points(*zip(*fixed, strict=True)))
     return (*marks, Points((here.intensity,), (here.attainable,), (say("marks", "point", rows=m),), strong=True))
 
 

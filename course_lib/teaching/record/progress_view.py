@@ -1,7 +1,7 @@
 """`progress()` on the page and in the terminal: the same sentences and tables, on the page with a picture and links."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 from statistics import median
@@ -83,13 +83,9 @@ def _sentences(progress: Progress) -> list[str]:
     if not any(unit.committed or unit.revealed or unit.tried for unit in progress.units):
         return [say("empty")]
     total = {name: _sum(progress.units, name) for name in ("revealed", "cards", "solved", "exercises")}
-    return [say("summary", **total), *_about_review(progress, total), *_about_guesses(list(progress.off.values()))]
-
-
-def _about_review(progress: Progress, total: Mapping[str, int]) -> list[str]:
-    if not total["revealed"]:
-        return []
-    return [say("due", "none" if not progress.due else "one" if progress.due == 1 else "more", due=progress.due)]
+    case = "none" if not progress.due else "one" if progress.due == 1 else "more"
+    due = [say("due", case, due=progress.due)] if total["revealed"] else []
+    return [say("summary", **total), *due, *_about_guesses(list(progress.off.values()))]
 
 
 def _about_guesses(off: Sequence[float]) -> list[str]:
