@@ -29,6 +29,21 @@ def publish(widget, text: str, line: str) -> None:
     display({"text/html": gone, "text/plain": line}, raw=True)
 
 
+class Live:
+    """A `widget` to display, named by `text`, with the line `gone` for later."""
+
+    def __init__(self, widget, text: str, gone: str):
+        self.widget = widget
+        self._text = text
+        self._gone = gone
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _ipython_display_(self) -> None:
+        publish(self.widget, repr(self), self._gone)
+
+
 def source(*names: str) -> str:
     """The JavaScript or the style of a widget: files of this storey, one after another."""
     return "\n".join((Path(__file__).parent / name).read_text(encoding="utf-8") for name in names)

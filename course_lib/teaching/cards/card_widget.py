@@ -35,7 +35,7 @@ class CardWidget(anywidget.AnyWidget):
     view = traitlets.Dict().tag(sync=True)
 
 
-class LiveCard:
+class LiveCard(live.Live):
     """One live card; `.widget` is what is on the screen. Made by `card.card(id)`, and by a review with the `record` as
     it is seen there, and a `place` that tells the browser its drafts from those of the lesson.
     """
@@ -51,14 +51,9 @@ class LiveCard:
         self._turn = 0
         self._read()
         # The first view goes along when the widget is made: a form that is painted without one would be empty.
-        self.widget = CardWidget(face=face(rounds, place), view=self._view(self._answered()))
-        self.widget.on_msg(lambda _, content, __: self.act(content))
-
-    def __repr__(self) -> str:
-        return f"card {self._card.id}"
-
-    def _ipython_display_(self) -> None:
-        live.publish(self.widget, repr(self), say("gone"))
+        widget = CardWidget(face=face(rounds, place), view=self._view(self._answered()))
+        super().__init__(widget, f"card {self._card.id}", say("gone"))
+        widget.on_msg(lambda _, content, __: self.act(content))
 
     # ---- What a click does ----
 

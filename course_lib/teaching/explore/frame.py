@@ -162,7 +162,7 @@ def _widget_class():
     return ExplorerWidget
 
 
-class Explorer:
+class Explorer(live.Live):
     """A live explorer. `.state` is the state in the picture, `.call` its call, `.reset()` goes back to the first."""
 
     def __init__(self, frame: Frame, start: Mapping[str, Any], first: View):
@@ -170,7 +170,7 @@ class Explorer:
         self._start = dict(start)
         self._controls = dict(start)  # what the controls show: another state than the picture's while it is refused
         controls = {name: control.spec() for name, control in frame.controls.items()}
-        self.widget = _widget_class()(words=say.table("page"), controls=controls)
+        super().__init__(_widget_class()(words=say.table("page"), controls=controls), "", say("gone"))
         self._show(start, first)
         self.widget.observe(self._answer, "asked")
 
@@ -227,9 +227,6 @@ class Explorer:
 
     def __repr__(self) -> str:
         return self.call or f"explorer {self.state}"
-
-    def _ipython_display_(self) -> None:
-        live.publish(self.widget, repr(self), say("gone"))
 
 
 class StaticExplorer:
