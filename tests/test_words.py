@@ -187,7 +187,7 @@ ALLOWED = {
     "grading/results/pages.py: <!DOCTYPE": "markup",
     "teaching/live.py: <style>": "markup",
     "teaching/record/progress_view.py: <style>": "markup",
-    "teaching/cards/cards.js: input, textarea": "a selector",
+    "teaching/make.js: input, select, textarea": "a selector",
     "experiments/profile/profile.py: torch.": "calls, as the profile keeps them",
     "experiments/recordings/loading.py: Nothing is": "an exception's message, a part of it",
     "experiments/recordings/loading.py: {} has no": "an exception's message, a part of it",

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 from course_lib import units
 from course_lib.figures.tabular import text_table
+from course_lib.teaching import markup
 from course_lib.teaching.static import Static, is_static, notice
 from course_lib.words import words
 
 say = words(__file__)
 
 WIDTHS = ("24%", "54%", "22%")  # of the columns
-# In the tags: JupyterLab's own rules align cells right, and a notebook that it does not trust loses style sheets.
-_CELL = "text-align:left;vertical-align:top;font-weight:normal;overflow-wrap:break-word"
 
 
 @dataclass(frozen=True)
@@ -47,29 +46,20 @@ def glossary(prefix: str | None = None) -> Static:
 
     Each names the unit that introduces it, with a link to the cell. What is wrong is said in one line in its place.
     """
+    unit = units.unit_of(f"{prefix}.")
+    if unit is None and prefix is not None:
+        return notice(say("no-unit", prefix=str(prefix), units=", ".join(map(units.prefix, units.in_order()))))
     try:
-        if prefix is None:
-            return _all()
-        unit = units.unit_of(f"{prefix}.")
-        return _of(unit, terms(unit), prefix) if unit else notice(_unknown(str(prefix)))
+        found = [term for one in ([unit] if unit else units.names()) for term in terms(one)]
     except ValueError as error:
         return notice(str(error))
-
-
-def _all() -> Static:
-    found = sorted((term for unit in units.names() for term in terms(unit)), key=lambda term: term.name.casefold())
-    return _table(found, linked=True) if found else notice(say("none"))
-
-
-def _of(unit: str, found: Sequence[Term], prefix: str) -> Static:
+    if not found:
+        return notice(say("none") if prefix is None else say("none-of-unit", prefix=prefix))
+    if prefix is None:
+        found.sort(key=lambda term: term.name.casefold())
     # A lesson ends with its own table. Built with links, which name cells, it would have to be executed again whenever
     # its prose moves; a page that is not live opens none of them anyway.
-    return _table(found, linked=not is_static()) if found else notice(say("none-of-unit", prefix=prefix))
-
-
-def _unknown(prefix: str) -> str:
-    known = [units.prefix(unit) for unit in units.in_order()]
-    return say("no-unit", prefix=prefix, units=", ".join(known))
+    return _table(found, linked=prefix is None or not is_static())
 
 
 def _table(found: Sequence[Term], linked: bool) -> Static:
@@ -78,24 +68,10 @@ def _table(found: Sequence[Term], linked: bool) -> Static:
     for term in found:
         also = say("also", names=", ".join(term.names[1:])) if term.names[1:] else ""
         text.append((f"{term.name} ({also})" if also else term.name, term.line, units.prefix(term.unit)))
+        name = f"<strong>{html.escape(term.name)}</strong>" + (f"<br>{html.escape(also)}" if also else "")
         cell = about[term.unit].get("terms", {}).get(term.name)
-        rows.append(
-            _row(term, also, f"{term.unit}.ipynb#cell-id={units.cell_in_view(term.unit, cell)}" if cell else "")
-        )
-    head = "".join(
-        f'<th scope="col" style="{_CELL};width:{width}"><strong>{html.escape(name)}</strong></th>'
-        for name, width in zip(say.all("columns"), WIDTHS, strict=True)
-    )
-    page = (
-        f'<table style="table-layout:fixed;width:100%"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table>"
-    )
-    return Static(page, text_table(say.all("columns"), text, words=True))
-
-
-def _row(term: Term, also: str, link: str) -> str:
-    name = f"<strong>{html.escape(term.name)}</strong>" + (f"<br>{html.escape(also)}" if also else "")
-    place = html.escape(units.prefix(term.unit))
-    place = f'<a href="{html.escape(link)}">{place}</a>' if link else place
-    cells = "".join(f'<td style="{_CELL}">{cell}</td>' for cell in (html.escape(term.line), place))
-    return f'<tr><th scope="row" style="{_CELL}">{name}</th>{cells}</tr>'
+        link = f"{term.unit}.ipynb#cell-id={units.cell_in_view(term.unit, cell)}" if cell else ""
+        place = markup.linked(html.escape(units.prefix(term.unit)), link)
+        rows.append(markup.row(name, html.escape(term.line), place))
+    columns = say.all("columns")
+    return Static(markup.wide_table(columns, WIDTHS, rows), text_table(columns, text, words=True))

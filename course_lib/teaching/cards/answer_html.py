@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from course_lib.figures.tabular import html_table
 from course_lib.teaching import markup
-from course_lib.teaching.cards.answers import Answer, close, decades, within
+from course_lib.teaching.cards.answers import Answer, close, decades, factor, within
 from course_lib.teaching.cards.card_state import Guess
 from course_lib.teaching.cards.card_texts import Card, names
 from course_lib.teaching.cards.card_words import say
@@ -43,7 +43,7 @@ def comparison(card: Card, guess: float, truth: float) -> str:
         gap=card.shown(abs(guess - truth)),
         points=markup.number(abs(guess - truth)),
         decades=abs(off or 0.0),
-        factor=markup.number(10 ** min(abs(off or 0.0), 300)),
+        factor=markup.number(factor(off or 0.0)),
     )
 
 
@@ -51,7 +51,7 @@ def _number(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
     first, last, truth = guesses[0], guesses[-1], found.truth
     parts = [f"<p><strong>{html.escape(comparison(card, first.value, truth))}</strong></p>"]
     if (inside := within(first, truth)) is not None:
-        off = markup.number(10 ** min(abs(decades(first.value, truth)), 300))
+        off = markup.number(factor(decades(first.value, truth)))
         line = say("own-bound", "inside" if inside else "outside", bound=markup.number(first.bound), factor=off)
         parts.append(f"<p>{html.escape(line)}</p>")
     if last.value != first.value:
@@ -118,23 +118,15 @@ def _choice(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
     sentence = say("first-right" if first == found.truth else "first-wrong")
     items = []
     for choice in card.choices:
-        marks = [
-            *([say("marks", "right")] if choice.key == found.truth else []),
-            *([say("marks", "first")] if choice.key == first else []),
-            *([say("marks", "last")] if choice.key == last != first else []),
-        ]
-        mark = f" <em>({', '.join(marks)})</em>" if marks else ""
+        keys = {"right": found.truth, "first": first, "last": last if last != first else None}
+        marks = ", ".join(say("marks", name) for name, key in keys.items() if key == choice.key)
+        mark = f" <em>({marks})</em>" if marks else ""
         items.append(f"<dt>{html.escape(markup.plain(choice.text))}{mark}</dt><dd>{markup.markdown(choice.why)}</dd>")
     reason = card.reason.replace("{truth}", card.shown(found.truth))
     return [f"<p><strong>{sentence}</strong></p>", markup.markdown(reason), f"<dl>{''.join(items)}</dl>"]
 
 
 # ---- A claim -----------------------------------------------------------------------------------------------------
-
-
-def corrected(card: Card, verdict: Verdict) -> str:
-    """The claim said correctly, in Markdown, with the numbers that it names filled in."""
-    return card.corrected.format_map(verdict.values)
 
 
 def because(card: Card, verdict: Verdict) -> str:
@@ -160,7 +152,7 @@ def _claim(card: Card, guesses: Sequence[Guess], found: Answer) -> list[str]:
         f"<p><strong>{ruled}</strong> {voted}</p>",
         f"<p>{html.escape(reason)}</p>" if reason else "",
         html_table(say.all("evidence"), computed, side="") if computed else "",
-        f"<p><strong>{said}</strong></p>{markup.markdown(corrected(card, verdict))}",
+        f"<p><strong>{said}</strong></p>{markup.markdown(card.corrected.format_map(verdict.values))}",
     ]
 
 

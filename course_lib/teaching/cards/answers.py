@@ -62,6 +62,11 @@ def decades(guess: float | str, truth: float | str | None) -> float | None:
     return math.log10(guess) - math.log10(truth)
 
 
+def factor(decades: float) -> float:
+    """The factor that so many decades are, either way: 0.3 → 2. A float ends at 308 of them."""
+    return 10.0 ** min(abs(decades), 300.0)
+
+
 def within(guess: Guess, truth: float | str | None) -> bool | None:
     """Whether the answer lies within the factor by which the guess was said to be off at most; None without one."""
     off = decades(guess.value, truth)

@@ -106,16 +106,17 @@ def read_rounds(id: str) -> tuple[Card, ...]:
 
 
 def _unknown(id: str) -> str:
-    known = [known for unit in units.names() for known in _ids(unit)]
+    known = [known for unit in units.names() for known in tables(unit)]
     near = difflib.get_close_matches(id, known, n=1, cutoff=0.4)
     return say("no-card-near", id=id, near=near[0]) if near else say("no-card", id=id)
 
 
-def _ids(unit: str) -> list[str]:
+def tables(unit: str) -> Mapping[str, Mapping[str, Any]]:
+    """A unit's cards by id, as their tables stand; none where they cannot be read, which is said where one is shown."""
     try:
-        return list(units.cards(unit))
+        return units.cards(unit)
     except (OSError, ValueError):
-        return []
+        return {}
 
 
 # ---- Reading a table ---------------------------------------------------------------------------------------------

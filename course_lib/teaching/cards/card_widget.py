@@ -6,7 +6,6 @@ second click or a second window finds what the first one did. Needs anywidget.
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
 import anywidget
@@ -25,23 +24,18 @@ from course_lib.teaching.record.record import SURE, Record
 STEPS = 100  # of the slider from end to end
 
 
-_HERE, _ABOVE = files(__package__), files("course_lib.teaching")
-
-
 class CardWidget(anywidget.AnyWidget):
     """The form; `face` are its texts, `view` is what it shows now. It sends {"do", "round", "guess", "sure"} for each
     click.
     """
 
-    _esm = "\n".join(
-        file.read_text(encoding="utf-8") for file in (_ABOVE / "make.js", _ABOVE / "pointer.js", _HERE / "cards.js")
-    )
-    _css = "".join(file.read_text(encoding="utf-8") for file in (_ABOVE / "range.css", _HERE / "cards.css"))
+    _esm = live.source("make.js", "pointer.js", "cards/cards.js")
+    _css = live.source("range.css", "cards/cards.css")
     face = traitlets.Dict().tag(sync=True)
     view = traitlets.Dict().tag(sync=True)
 
 
-class LiveCard:
+class LiveCard(live.Live):
     """One live card; `.widget` is what is on the screen. Made by `card.card(id)`, and by a review with the `record` as
     it is seen there, and a `place` that tells the browser its drafts from those of the lesson.
     """
@@ -57,14 +51,9 @@ class LiveCard:
         self._turn = 0
         self._read()
         # The first view goes along when the widget is made: a form that is painted without one would be empty.
-        self.widget = CardWidget(face=face(rounds, place), view=self._view(self._answered()))
-        self.widget.on_msg(lambda _, content, __: self.act(content))
-
-    def __repr__(self) -> str:
-        return f"card {self._card.id}"
-
-    def _ipython_display_(self) -> None:
-        live.publish(self.widget, repr(self), say("gone"))
+        widget = CardWidget(face=face(rounds, place), view=self._view(self._answered()))
+        super().__init__(widget, f"card {self._card.id}", say("gone"))
+        widget.on_msg(lambda _, content, __: self.act(content))
 
     # ---- What a click does ----
 

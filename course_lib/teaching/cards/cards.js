@@ -5,16 +5,20 @@ const WAIT = 400, SILENT = 6000; // ms after a click until the card says that it
 function radios(parent, legend, options, name) {
   const group = make(parent, "fieldset", { class: name });
   make(group, "legend", {}, legend);
-  return options.map(([value, text]) => {
+  const all = options.map(([value, text]) => {
     const label = make(group, "label");
     const input = make(label, "input", { type: "radio", name: `${name}-${group.closest("form").id}`, value });
     make(label, "span", {}, text);
     return input;
   });
+  return {
+    all,
+    get: () => all.find((input) => input.checked)?.value ?? "",
+    set: (value) => all.forEach((input) => (input.checked = input.value === value)),
+  };
 }
 
-const checked = (inputs) => inputs.find((input) => input.checked)?.value ?? "";
-const check = (inputs, value) => inputs.forEach((input) => (input.checked = input.value === value));
+const written = (box) => ({ all: [box], get: () => box.value, set: (text) => (box.value = text) });
 
 // The number that stands alone in a box, as Python reads it; NaN for all else, a fraction or a unit among it.
 function plainNumber(text) {
@@ -43,7 +47,7 @@ function numberBox(form, name, unit) {
 // A number box and, where the card has a range, a slider that fills it and follows it. The slider starts without a value.
 function numberInput(form, face) {
   const box = numberBox(form, face.guess, face.unit);
-  if (!face.slider) return { all: [box], get: () => box.value, set: (text) => (box.value = text) };
+  if (!face.slider) return written(box);
 
   const { values, boxes, texts, log, label, unset } = face.slider;
   const slide = make(form, "label", { class: "line" });
@@ -75,26 +79,18 @@ function numberInput(form, face) {
   return { all: [box, range], get: () => box.value, set };
 }
 
-function choiceInput(form, face) {
-  const all = radios(form, face.guess, face.rounds[0].choices, "choices");
-  return { all, get: () => checked(all), set: (key) => check(all, key) };
-}
+const choiceInput = (form, face) => radios(form, face.guess, face.rounds[0].choices, "choices");
 
 // How sure: buttons; on a transfer card a box for the factor by which the guess may be off; on a reflection nothing.
 function sureInput(form, face) {
-  if (face.bound) {
-    const box = numberBox(form, face.bound, "");
-    return { all: [box], get: () => box.value, set: (text) => (box.value = text) };
-  }
-  const all = face.levels.length ? radios(form, face.sure, face.levels, "sure") : [];
-  return { all, get: () => checked(all), set: (level) => check(all, level) };
+  if (face.bound) return written(numberBox(form, face.bound, ""));
+  return face.levels.length ? radios(form, face.sure, face.levels, "sure") : { all: [], get: () => "", set() {} };
 }
 
 function textInput(form, face) {
   const label = make(form, "label");
   make(label, "span", { class: "name" }, face.guess);
-  const box = make(label, "textarea", { rows: 4 });
-  return { all: [box], get: () => box.value, set: (text) => (box.value = text) };
+  return written(make(label, "textarea", { rows: 4 }));
 }
 
 // What was typed and not committed, kept for this browser tab: a view that is drawn anew and a cell that is run again find it.
@@ -115,11 +111,6 @@ function draft(name) {
   };
 }
 
-// JupyterLab takes arrows, Enter and letters as its own commands from a focused element that does not itself bear this mark.
-function ownKeys(root) {
-  for (const node of root.querySelectorAll("input, textarea, button, summary")) node.setAttribute("data-lm-suppress-shortcuts", "true");
-}
-
 function render({ model, el }) {
   const face = model.get("face");
   el.classList.add("course-card");
@@ -131,12 +122,9 @@ function render({ model, el }) {
   const sure = sureInput(form, face);
   const inputs = [...guess.all, ...sure.all];
   const row = make(form, "div", { class: "buttons" });
-  const buttons = Object.fromEntries(
-    Object.entries(face.buttons).map(([name, text]) => [
-      name,
-      make(row, "button", { type: name === "commit" ? "submit" : "button", class: name }, text),
-    ]),
-  );
+  const buttons = {};
+  for (const [name, text] of Object.entries(face.buttons))
+    buttons[name] = make(row, "button", { type: name === "commit" ? "submit" : "button", class: name }, text);
   const message = make(el, "p", { class: "message", role: "status" });
   const hints = make(el, "div", { "aria-live": "polite" });
   const answer = make(el, "div", { "aria-live": "polite" });

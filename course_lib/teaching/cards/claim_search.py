@@ -5,21 +5,19 @@ kernel is gone.
 """
 
 from collections.abc import Mapping
-from importlib.resources import files
 
 import anywidget
 import traitlets
 
+from course_lib.teaching import live
 from course_lib.teaching.cards.card_words import say
-
-_HERE, _ABOVE = files(__package__), files("course_lib.teaching")
 
 
 class ClaimSearch(anywidget.AnyWidget):
     """The controls. All is done in the page: nothing is asked of the kernel."""
 
-    _esm = "\n".join(file.read_text(encoding="utf-8") for file in (_ABOVE / "make.js", _HERE / "claims.js"))
-    _css = (_HERE / "claims.css").read_text(encoding="utf-8")
+    _esm = live.source("make.js", "cards/claims.js")
+    _css = live.source("cards/claims.css")
     words = traitlets.Dict().tag(sync=True)
     units = traitlets.List().tag(sync=True)  # [prefix, title]
     rulings = traitlets.List().tag(sync=True)  # [ruling, in words]

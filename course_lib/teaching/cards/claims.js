@@ -23,8 +23,7 @@ function render({ model, el }) {
   const ruling = menu(el, words.ruling, words["every-ruling"], model.get("rulings"));
   const reset = make(el, "button", { type: "button" }, words.reset);
   const status = make(el, "p", { role: "status" });
-  // JupyterLab takes arrows, Enter and letters as its own commands from a focused element that does not itself bear this mark.
-  for (const node of [typed, unit, ruling, reset]) node.setAttribute("data-lm-suppress-shortcuts", "true");
+  ownKeys(el);
   let asking = false;
 
   function filter() {

@@ -15,8 +15,6 @@ from course_lib.teaching.static import Static, is_static, notice
 WIDTHS = ("27%", "10%", "29%", "34%")  # of the columns
 TO_VOTE, UNDECIDED = "to-vote", "undecided"  # in the place of a ruling
 
-# In the tags: JupyterLab's own rules align cells right, and a notebook that it does not trust loses style sheets.
-_CELL = "text-align:left;vertical-align:top;font-weight:normal;overflow-wrap:break-word"
 _PARAGRAPH = '<p style="margin:0 0 0.5em">'
 
 
@@ -109,13 +107,9 @@ def _docket(
     claims: Sequence[Card], summary: str, links: Mapping[str, str], kept: Collection[str] = frozenset()
 ) -> Static:
     """A folded table of claims. links: claim id -> where it is decided; kept: ids whose rulings are not shown yet."""
-    decided = [_kept(claim) if claim.id in kept else _decide(claim) for claim in claims]
-    head = "".join(
-        f'<th scope="col" style="{_CELL};width:{width}"><strong>{name}</strong></th>'
-        for name, width in zip(say.all("columns"), WIDTHS, strict=True)
-    )
-    rows = "".join(_row(one, links.get(one.claim.id, "")) for one in decided)
-    table = f'<table style="table-layout:fixed;width:100%"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    decided = [_decide(claim, claim.id in kept) for claim in claims]
+    rows = (_row(one, links.get(one.claim.id, "")) for one in decided)
+    table = markup.wide_table(say.all("columns"), WIDTHS, rows)
     unit = units.prefix(claims[0].folder)
     shown = (
         f'<details class="course-docket course-of-{unit}"><summary>{html.escape(summary)}</summary>{table}</details>'
@@ -138,16 +132,14 @@ class Decided:
     true: str = ""
 
 
-def _kept(claim: Card) -> Decided:
-    return Decided(claim, TO_VOTE, [say("vote-first")])
-
-
-def _decide(claim: Card) -> Decided:
+def _decide(claim: Card, kept: bool) -> Decided:
+    if kept:
+        return Decided(claim, TO_VOTE, [say("vote-first")])
     try:
         verdict = answers.answer(claim).verdict
         computed = [f"{label}: {value}" for label, value in answer_html.evidence(claim, verdict)]
         lines = [*filter(None, [answer_html.because(claim, verdict)]), *computed]
-        return Decided(claim, verdict.ruling, lines, answer_html.corrected(claim, verdict))
+        return Decided(claim, verdict.ruling, lines, claim.corrected.format_map(verdict.values))
     except Exception as error:  # whatever a claim's code raises, or its texts lack, concerns its own row only
         return Decided(claim, UNDECIDED, [f"{type(error).__name__}: {error}"])
 
@@ -155,18 +147,13 @@ def _decide(claim: Card) -> Decided:
 def _row(one: Decided, link: str) -> str:
     claim = one.claim
     source = f"{_PARAGRAPH}<em>{html.escape(claim.source)}</em></p>" if claim.source else ""
-    name = f"<strong>{html.escape(_name(claim))}</strong>"
-    name = f'<a href="{html.escape(link)}">{name}</a>' if link else name
-    name = f"{_PARAGRAPH}{name}</p>"
-    cells = [
+    name = markup.linked(f"<strong>{html.escape(_name(claim))}</strong>", link)
+    return markup.row(
+        f"{_PARAGRAPH}{name}</p>{_prose(claim.prompt)}{source}",
         f"<strong>{html.escape(say('on-docket', one.ruling))}</strong>",
         "".join(f"{_PARAGRAPH}{html.escape(line)}</p>" for line in one.lines),
         _prose(one.true),
-    ]
-    return (
-        f'<tr class="course-{one.ruling}"><th scope="row" style="{_CELL}">{name}{_prose(claim.prompt)}{source}</th>'
-        + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells)
-        + "</tr>"
+        mark=f"course-{one.ruling}",
     )
 
 

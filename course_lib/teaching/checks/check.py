@@ -167,9 +167,9 @@ class _Attempt:
 
     def _right(self) -> CheckResult:
         """All is right, and what it earns: points, of which a your-turn has none, and the insight."""
-        more = [self.spec["insight"]] if self.spec.get("insight") else []
         points = self.spec["points"]
-        return self._result("right", ["right" if points else "right_turn"], more=more, points=points)
+        line = said("right" if points else "right_turn", self.unit is not None, points=points)
+        return CheckResult(self.id, "right", points, "\n".join(filter(None, [line, self.spec.get("insight")])))
 
     def _quantity(self) -> CheckResult:
         """What to say about a number or a text that the learner assigned."""
@@ -259,15 +259,12 @@ class _Attempt:
     def _call(self, index: int) -> str:
         return call_text(self.spec["signature"], self.inputs[index])
 
-    def _result(
-        self, outcome: str, keys: list[str], *, diagnosis: str | None = None, more: list[str] | None = None, **values
-    ) -> CheckResult:
-        if outcome != "right" and self.earned:
+    def _result(self, outcome: str, keys: list[str], *, diagnosis: str | None = None, **values) -> CheckResult:
+        if self.earned:
             keys = [*keys, "partial"]
             values |= {"earned": self.partial, "points": self.spec["points"], "groups": "; ".join(self.earned)}
-        lines = [*(said(key, self.unit is not None, unit=self.unit, **values) for key in keys), *(more or [])]
-        partial = 0 if outcome == "right" else self.partial
-        return CheckResult(self.id, outcome, self.spec["points"], "\n".join(lines), diagnosis, partial)
+        message = "\n".join(said(key, self.unit is not None, unit=self.unit, **values) for key in keys)
+        return CheckResult(self.id, outcome, self.spec["points"], message, diagnosis, self.partial)
 
 
 def _under_nbgrader() -> bool:

@@ -80,45 +80,37 @@ class Check:
     def __post_init__(self):
         if not re.fullmatch(r"[a-z0-9]+\.[a-z0-9]+(-[a-z0-9]+)*", self.id):
             raise ValueError(f"a check's id is <unit prefix>.<kebab-name>, such as 'q05.ridge', not {self.id!r}")
+        for unfit in self._unfit():
+            raise ValueError(f"check {self.id!r}: {unfit}")
+        if self.unit is None:
+            parameters(self.signature)
+
+    def _unfit(self) -> Iterator[str]:
+        """What is wrong with the fields, in sentences; each but the first may rest on the one before being right."""
         if not (is_number(self.points) and 0 <= self.points < math.inf):
-            raise ValueError(
-                f"check {self.id!r}: points must be a positive number, or 0 in a your-turn, not {self.points!r}"
-            )
-        if self.points == 0 and self.unit is not None:
-            raise ValueError(f"check {self.id!r}: a your-turn (points=0) asks for a function, not for a quantity")
+            yield f"points must be a positive number, or 0 in a your-turn, not {self.points!r}"
         if self.unit is not None:
-            self._check_quantity()
+            if self.points == 0:
+                yield "a your-turn (points=0) asks for a function, not for a quantity"
+            if self.public or self.generate or self.groups:
+                yield f"a quantity (unit={self.unit!r}) has no public, generate or groups"
+            if not self.signature.isidentifier():
+                yield f"signature of a quantity is the variable's name, not {self.signature!r}"
             return
         if not self.public:
-            raise ValueError(f"check {self.id!r}: public must hold at least one input")
+            yield "public must hold at least one input"
         if not callable(self.generate):
-            raise ValueError(f"check {self.id!r}: generate must be a function that draws an input")
-        if self.groups:
-            self._check_groups()
-        elif isinstance(self.public, Mapping):
-            raise ValueError(f"check {self.id!r}: public is a mapping of groups, but groups gives them no points")
-        parameters(self.signature)
-
-    def _check_quantity(self):
-        if self.public or self.generate or self.groups:
-            raise ValueError(f"check {self.id!r}: a quantity (unit={self.unit!r}) has no public, generate or groups")
-        if not self.signature.isidentifier():
-            raise ValueError(
-                f"check {self.id!r}: signature of a quantity is the variable's name, not {self.signature!r}"
-            )
-
-    def _check_groups(self):
+            yield "generate must be a function that draws an input"
+        grouped = isinstance(self.public, Mapping)
+        if not self.groups:
+            if grouped:
+                yield "public is a mapping of groups, but groups gives them no points"
+            return
         points = list(self.groups.values())
         if not all(is_number(each) and each > 0 for each in points) or not math.isclose(sum(points), self.points):
-            raise ValueError(
-                f"check {self.id!r}: the points of groups must be positive and sum to {self.points:g}, not {points}"
-            )
-        if (
-            not isinstance(self.public, Mapping)
-            or set(self.public) != set(self.groups)
-            or not all(self.public.values())
-        ):
-            raise ValueError(f"check {self.id!r}: public must be a mapping with inputs for each of {list(self.groups)}")
+            yield f"the points of groups must be positive and sum to {self.points:g}, not {points}"
+        if not grouped or set(self.public) != set(self.groups) or not all(self.public.values()):
+            yield f"public must be a mapping with inputs for each of {list(self.groups)}"
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ import inspect
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
@@ -226,15 +227,11 @@ def form_fault(got, expected, where: str = "result") -> str:
 def _kind_sentence(got, want: str) -> str:
     if isinstance(got, Foreign):
         return got.hint(want)
-    return "kind_text" if isinstance(got, str) and want == "number" and _is_float(got) else "kind"
-
-
-def _is_float(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    if isinstance(got, str) and want == "number":
+        with suppress(ValueError):
+            float(got)
+            return "kind_text"
+    return "kind"
 
 
 def form(expected) -> str:

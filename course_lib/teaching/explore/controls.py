@@ -7,6 +7,7 @@ Between Python and the page a value travels as JSON (`send` and `receive`): a ch
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,13 +121,11 @@ class Whole(_Plain):
         return _texts((*(stop for stop in self.stops if stop < end), end))
 
     def read(self, value, name: str, state: State) -> int:
-        try:
-            whole = units.count(value, name, minimum=self.low)
-        except ValueError:
-            raise ValueError(say("not-whole", name=name, value=units.shortly(value), **_limits(self))) from None
-        if whole > self.high:
-            raise ValueError(say("not-whole", name=name, value=units.shortly(value), **_limits(self)))
-        return whole
+        with suppress(ValueError):
+            if (whole := units.count(value, name, minimum=self.low)) <= self.high:
+                return whole
+        limits = {"low": f"{self.low:,}", "high": f"{self.high:,}"}
+        raise ValueError(say("not-whole", name=name, value=units.shortly(value), **limits))
 
     def spec(self) -> dict[str, Any]:
         return {"step": 1, "stops": _texts(self.stops), **_box(self, self.label)}
@@ -155,14 +154,11 @@ class Number(_Plain):
         return (self.low, *(step for step in steps if self.low < step < self.high), self.high)
 
     def read(self, value, name: str, state: State) -> float:
-        try:
-            number = units.number(value, name)
-        except ValueError:
-            number = -1
-        if not self.low <= number <= self.high:
-            values = {"low": self._text(self.low), "high": self._text(self.high)}
-            raise ValueError(say("no-number", name=name, value=units.shortly(value), **values))
-        return number
+        with suppress(ValueError):
+            if self.low <= (number := units.number(value, name)) <= self.high:
+                return number
+        limits = {"low": self._text(self.low), "high": self._text(self.high)}
+        raise ValueError(say("no-number", name=name, value=units.shortly(value), **limits))
 
     def spec(self) -> dict[str, Any]:
         stops = [[stop, self._text(stop)] for stop in self.stops]
@@ -197,10 +193,6 @@ def _texts(stops: Iterable[int]) -> list[list]:
 def _box(control: Whole | Number, label: str) -> dict[str, Any]:
     exact = say("exact", label=label)
     return {"kind": "number", "label": label, "exact": exact, "low": control.low, "high": control.high}
-
-
-def _limits(control: Whole) -> dict[str, str]:
-    return {"low": f"{control.low:,}", "high": f"{control.high:,}"}
 
 
 def _check(control: Whole | Number, stops: tuple) -> None:

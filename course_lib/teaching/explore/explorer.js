@@ -4,23 +4,13 @@
 const ROOM = 29; // characters that a column has for a name (of eleven at least, as the style has it) and an option
 const PATIENCE = 3000; // ms until the page says that no answer came
 
-function make(parent, name, properties = {}, attributes = {}) {
-  const node = Object.assign(document.createElement(name), properties);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  parent.append(node);
-  return node;
-}
-
-// JupyterLab takes the arrow keys and Enter from every focused element without this mark, but for text fields.
-const QUIET = { "data-lm-suppress-shortcuts": "true" };
-
 // Each kind of control: a node in the bar, with `show` for a value, `offer` for what can be chosen in this state, and a call of `ask`
 // for each change that the learner makes.
 const CONTROLS = {
   choice(bar, { label }, ask, texts) {
-    const frame = make(bar, "label", { className: "control" });
-    make(frame, "span", { className: "name", textContent: label });
-    const select = make(frame, "select", {}, { "aria-label": label, ...QUIET });
+    const frame = make(bar, "label", { class: "control" });
+    make(frame, "span", { class: "name" }, label);
+    const select = make(frame, "select", { "aria-label": label });
     frame.classList.toggle("long", Math.max(label.length, 11) + Math.max(...texts.map((text) => text.length)) > ROOM);
     select.addEventListener("change", () => ask(select.value));
     let shown = "";
@@ -30,18 +20,18 @@ const CONTROLS = {
     return { offer, show: (value) => (select.value = value) };
   },
   flag(bar, { label }, ask) {
-    const frame = make(bar, "label", { className: "control" });
-    const box = make(frame, "input", { type: "checkbox" }, QUIET);
-    make(frame, "span", { textContent: label });
+    const frame = make(bar, "label", { class: "control" });
+    const box = make(frame, "input", { type: "checkbox" });
+    make(frame, "span", {}, label);
     box.addEventListener("change", () => ask(box.checked));
     return { show: (value) => (box.checked = value) };
   },
   number(bar, { label, exact, low, high, step, stops }, ask) {
-    const frame = make(bar, "div", { className: stops.length ? "control wide" : "control" }, { role: "group", "aria-label": label });
-    make(frame, "span", { className: "name", textContent: label }, { "aria-hidden": "true" });
+    const frame = make(bar, "div", { class: stops.length ? "control wide" : "control", role: "group", "aria-label": label });
+    make(frame, "span", { class: "name", "aria-hidden": "true" }, label);
     let typed = ""; // the box's text that was asked for last
-    const slider = stops.length ? make(frame, "input", { type: "range", min: 0, max: stops.length - 1 }, { "aria-label": label, ...QUIET }) : null;
-    const box = make(frame, "input", { type: "number", min: low, max: high, step }, { "aria-label": exact, ...QUIET });
+    const slider = stops.length ? make(frame, "input", { type: "range", min: 0, max: stops.length - 1, "aria-label": label }) : null;
+    const box = make(frame, "input", { type: "number", min: low, max: high, step, "aria-label": exact });
     const follow = (value) => { // the slider stands at the stop at the value, or at the nearest below
       if (!slider) return;
       const above = stops.findIndex(([stop]) => stop > value);
@@ -80,24 +70,25 @@ const CONTROLS = {
 
 function render({ model, el }) {
   el.classList.add("course-explorer", "course-range");
-  const bar = make(el, "div", { className: "bar" });
+  const bar = make(el, "div", { class: "bar" });
   const narrow = ([, spec]) => !spec.stops?.length; // sliders take a whole line each, below all others
   const specs = Object.entries(model.get("controls")), words = model.get("words");
   const controls = [...specs.filter(narrow), ...specs.filter((spec) => !narrow(spec))].map(([name, spec]) =>
     ({ name, kind: spec.kind, ...CONTROLS[spec.kind](bar, spec, (value) => ask({ values: { [name]: value } }), model.get("options")[name]) }));
   // A sentence on a refused state stands right below the controls, over the picture that it is not about: nothing moves for it.
-  const stage = make(el, "div", { className: "stage" });
+  const stage = make(el, "div", { class: "stage" });
   const paint = plot(make(stage, "div"));
-  const line = make(stage, "p", { className: "sentence" }, { role: "status" });
-  const finding = make(el, "div", { className: "spoken" }, { role: "status" });
+  const line = make(stage, "p", { class: "sentence", role: "status" });
+  const finding = make(el, "div", { class: "spoken", role: "status" });
   const numbers = make(el, "dl");
-  const code = make(el, "code", { className: model.get("call").length > 120 ? "tall" : "" }, { tabindex: "0" });
-  const again = make(el, "button", { type: "button", textContent: words.reset }, QUIET);
-  const copy = make(el, "button", { type: "button", textContent: words.copy }, QUIET);
+  const code = make(el, "code", { class: model.get("call").length > 120 ? "tall" : "", tabindex: "0" });
+  const again = make(el, "button", { type: "button" }, words.reset);
+  const copy = make(el, "button", { type: "button" }, words.copy);
   const notes = make(el, "details");
-  make(notes, "summary", { textContent: words.notes }, QUIET);
+  make(notes, "summary", {}, words.notes);
   const sentences = make(notes, "ul");
   for (const node of [again, copy]) keepPointer(node);
+  ownKeys(el);
   let pending = {}, timer = null, waiting = ""; // for the answer to this question
 
   // Changes made while a question is on its way are asked together in the next one: the last value of each control counts.
@@ -133,11 +124,12 @@ function render({ model, el }) {
     numbers.replaceChildren();
     for (const [label, value] of model.get("numbers")) {
       const pair = make(numbers, "div");
-      make(pair, "dt", { textContent: label });
-      make(pair, "dd", { textContent: value });
+      make(pair, "dt", {}, label);
+      make(pair, "dd", {}, value);
     }
     say(model.get("line"));
-    sentences.replaceChildren(...model.get("notes").map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+    sentences.replaceChildren();
+    for (const text of model.get("notes")) make(sentences, "li", {}, text);
     notes.hidden = !model.get("notes").length;
     code.textContent = model.get("call");
     code.hidden = copy.hidden = !model.get("call");

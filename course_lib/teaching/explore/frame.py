@@ -6,7 +6,7 @@ numbers and call always belong together, and a step costs a few kB.
 
 import html
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -14,8 +14,8 @@ from course_lib.accounting import units
 from course_lib.figures.picture import still
 from course_lib.figures.plots import Figure
 from course_lib.figures.tabular import html_table, text_table
+from course_lib.teaching import live
 from course_lib.teaching.explore.controls import Control
-from course_lib.teaching.live import publish
 from course_lib.teaching.static import is_static
 from course_lib.words import words
 
@@ -50,7 +50,7 @@ def build(
 
         def view(rows, dtype):
             op = roofline.matmul(rows, 4096, 4096, dtype=dtype)
-            figure = explore.Figure("...", "...", Axis(...), Axis(...), (Points(...),))
+            figure = Figure("...", "...", Axis(...), Axis(...), (Points(...),))
             return explore.View(figure, {"FLOPs": units.format_si(op.flops, "FLOP")})
 
         explore.build(view, {
@@ -79,8 +79,8 @@ class Frame:
 
     function: Callable[..., View]
     controls: Mapping[str, Control]
-    call: str = ""
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    call: str
+    fixed: Mapping[str, Any]
 
     def state(self, given: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A whole state from what a call gives, in the controls' order; the others stay as `before`, or start.
@@ -138,20 +138,14 @@ def _literal(name: str, value) -> str:
 @cache
 def _widget_class():
     """The widget's class, made on first use: the static form needs no anywidget."""
-    from importlib.resources import files
-
     import anywidget
     import traitlets
-
-    here, above, figures = map(files, (__package__, "course_lib.teaching", "course_lib.figures"))
-    script = [above / "pointer.js", figures / "plots.js", here / "explorer.js"]
-    style = [above / "range.css", figures / "plots.css", here / "explorer.css"]
 
     class ExplorerWidget(anywidget.AnyWidget):
         """`asked` comes from a page, all others from Python; a page knows its own question, so no echo is sent."""
 
-        _esm = "\n".join(file.read_text(encoding="utf-8") for file in script)
-        _css = "\n".join(file.read_text(encoding="utf-8") for file in style)
+        _esm = live.source("make.js", "pointer.js", "../figures/plots.js", "explore/explorer.js")
+        _css = live.source("range.css", "../figures/plots.css", "explore/explorer.css")
         words = traitlets.Dict().tag(sync=True)  # what the page says of itself
         controls = traitlets.Dict().tag(sync=True)
         asked = traitlets.Dict().tag(sync=True, echo_update=False)
@@ -168,7 +162,7 @@ def _widget_class():
     return ExplorerWidget
 
 
-class Explorer:
+class Explorer(live.Live):
     """A live explorer. `.state` is the state in the picture, `.call` its call, `.reset()` goes back to the first."""
 
     def __init__(self, frame: Frame, start: Mapping[str, Any], first: View):
@@ -176,7 +170,7 @@ class Explorer:
         self._start = dict(start)
         self._controls = dict(start)  # what the controls show: another state than the picture's while it is refused
         controls = {name: control.spec() for name, control in frame.controls.items()}
-        self.widget = _widget_class()(words=say.table("page"), controls=controls)
+        super().__init__(_widget_class()(words=say.table("page"), controls=controls), "", say("gone"))
         self._show(start, first)
         self.widget.observe(self._answer, "asked")
 
@@ -233,9 +227,6 @@ class Explorer:
 
     def __repr__(self) -> str:
         return self.call or f"explorer {self.state}"
-
-    def _ipython_display_(self) -> None:
-        publish(self.widget, repr(self), say("gone"))
 
 
 class StaticExplorer:

@@ -10,14 +10,14 @@ from course_lib.figures.tabular import paragraph
 from course_lib.teaching import markup
 from course_lib.teaching.checks.check_run import error_text, still_dots
 from course_lib.teaching.checks.check_values import is_dots, is_number, plain, short
-from course_lib.teaching.live import publish
+from course_lib.teaching.live import Live
 from course_lib.teaching.static import Static, is_static, notice
 from course_lib.words import words
 
 say = words(__file__)
 
 
-def interact(fn: Callable, **controls) -> "Interaction | Static":
+def interact(fn: Callable, **controls) -> Live | Static:
     """What `fn` returns, under a control for each of its arguments; a function that is not written yet says so.
 
     controls: argument -> `(lowest, highest)` or `(lowest, highest, step)` for a slider, which begins in the middle; a
@@ -35,21 +35,7 @@ def interact(fn: Callable, **controls) -> "Interaction | Static":
     given = {name: _control(ipywidgets, control, start[name]) for name, control in controls.items()}
     widget = ipywidgets.interactive(lambda **values: print(paragraph(_line(fn, values))), **given)
     _widen(widget.children[:-1])  # the last one shows what is printed
-    return Interaction(widget, _call(fn, start))
-
-
-class Interaction:
-    """A function under its controls, which are `widget`."""
-
-    def __init__(self, widget, text: str):
-        self.widget = widget
-        self._text = text
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _ipython_display_(self) -> None:
-        publish(self.widget, repr(self), say("gone"))
+    return Live(widget, _call(fn, start), say("gone"))
 
 
 def _line(fn: Callable, values: dict[str, Any]) -> str:

@@ -54,16 +54,11 @@ def roofline(
         return notice(str(error))
 
     def view(device, ops=(), **state) -> View:
-        return roofline_view(device if isinstance(device, hardware.Device) else devices[device], ops=ops, **state)
+        return roofline_view(devices[device], ops=ops, **state)
 
-    def dtypes(state) -> list[str]:
-        chosen = state.get("device", device)
-        return list((chosen if isinstance(chosen, hardware.Device) else devices[chosen]).peaks)
-
-    own = {device: device.name} if isinstance(device, hardware.Device) else {}
     controls = {
-        "device": Choice(say("controls", "device"), own | {id: known.name for id, known in devices.items()}),
-        "dtype": Choice(say("controls", "dtype"), dtypes, start="bf16"),
+        "device": Choice(say("controls", "device"), {known: found.name for known, found in devices.items()}),
+        "dtype": Choice(say("controls", "dtype"), lambda state: list(devices[state["device"]].peaks), start="bf16"),
         "op": Choice(say("controls", "op"), say.table("ops")),
         "m": Whole(say("controls", "m"), start=1, high=MAX_ROWS),
         "k": Whole(say("controls", "k"), start=4096, high=MAX_SIDE, slider=False),
@@ -137,8 +132,9 @@ def _marks(device, peak: float, here: _roofline.Place, near: _roofline.LevelPlac
     """The roofs, the fixed points, and the diamond of the work: one under each roof that was asked for."""
     (low, high), bandwidth = INTENSITIES, device.memory_bandwidth
     bottom, _ = _decades(low * bandwidth, peak * 3)
+    roof = Line((low, peak / bandwidth, high), (low * bandwidth, peak, peak), units.format_si(peak, "FLOP/s"))
     marks = [
-        _roof(peak, bandwidth, units.format_si(peak, "FLOP/s")),
+        roof,
         Line((here.ridge,) * 2, (bottom, peak), dashed=True),
     ]
     if near:
@@ -151,15 +147,9 @@ def _marks(device, peak: float, here: _roofline.Place, near: _roofline.LevelPlac
         Label((low * here.ridge) ** 0.5, bottom * 2.5, say("bound", "memory")),
         Label((here.ridge * high) ** 0.5, bottom * 2.5, say("bound", "compute")),
     ]
-    fixed = [(o.name, o.intensity, min(peak, o.intensity * bandwidth)) for o in ops if o.flops]
-    if fixed:
-        marks.append(Points(*zip(*((x, y, name) for name, x, y in fixed), strict=True)))
+    if fixed := [(o.intensity, min(peak, o.intensity * bandwidth), o.name) for o in ops if o.flops]:
+        marks.append(Points(*zip(*fixed, strict=True)))
     return (*marks, Points((here.intensity,), (here.attainable,), (say("marks", "point", rows=m),), strong=True))
-
-
-def _roof(peak: float, bandwidth: float, label: str) -> Line:
-    low, high = INTENSITIES
-    return Line((low, peak / bandwidth, high), (low * bandwidth, peak, peak), label)
 
 
 def _decades(low: float, high: float) -> tuple[float, float]:
@@ -170,9 +160,10 @@ def _decades(low: float, high: float) -> tuple[float, float]:
 _MEASURED = {"this-machine": "cpu", "this-gpu": "cuda"}  # ids of the profile's devices, and where each is measured
 
 
-def _devices(asked) -> dict[str, hardware.Device]:
-    """All that can be chosen by id: the catalogue, and what was measured on this machine."""
-    known = {id: hardware.load(id) for id in hardware.names()}
+def _devices(asked) -> dict[str | hardware.Device, hardware.Device]:
+    """All that can be chosen: the device that was given; by id the catalogue, and what was measured on this machine."""
+    own = {asked: asked} if isinstance(asked, hardware.Device) else {}
+    known = own | {id: hardware.load(id) for id in hardware.names()}
     for on in _MEASURED.values():
         try:
             measured = hardware.this_machine(on)

@@ -123,7 +123,7 @@ def _static(sitting: str, line: str) -> Static:
     return Static("".join([f"<p><em>{html.escape(line)}</em></p>", *parts]), "\n".join([line, *lines]))
 
 
-class Form:
+class Form(live.Live):
     """The questions of one sitting on the screen; `.choices` are the options by question, `.keep()` is the button."""
 
     def __init__(self, record: Record, sitting: str):
@@ -145,13 +145,7 @@ class Form:
         self.button = Button(description=say("keep"), layout={"width": "auto"})
         self.button.on_click(lambda _: self.keep())
         self._close()
-        self.widget = VBox([*parts, self.button, self.line])
-
-    def __repr__(self) -> str:
-        return f"inventory {self._sitting}"
-
-    def _ipython_display_(self) -> None:
-        live.publish(self.widget, repr(self), say("gone"))
+        super().__init__(VBox([*parts, self.button, self.line]), f"inventory {sitting}", say("gone"))
 
     def keep(self) -> None:
         """Put into the record what was chosen and is not there yet."""

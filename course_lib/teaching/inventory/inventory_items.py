@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from course_lib import units
+from course_lib.teaching.cards.card_texts import Choice
 from course_lib.teaching.inventory.inventory_words import say
 
 PREFIX = "inventory"
@@ -17,25 +18,18 @@ OPTIONS = 4  # of every question, beside that
 
 
 @dataclass(frozen=True)
-class Option:
-    """`why` of the right option: why it is right; of a wrong one: the misconception that it detects."""
-
-    key: str
-    text: str
-    why: str = ""
-
-
-@dataclass(frozen=True)
 class Item:
-    """One question. `unit` is the prefix of the unit that answers it; `options` stand as they are shown."""
+    """One question. `unit` is the prefix of the unit that answers it; `options` stand as they are shown. `why` of the
+    right option: why it is right; of a wrong one: the misconception that it detects.
+    """
 
     id: str
     unit: str
     ask: str
     right: str
-    options: tuple[Option, ...]
+    options: tuple[Choice, ...]
 
-    def option(self, key: str) -> Option | None:
+    def option(self, key: str) -> Choice | None:
         return next((option for option in self.options if option.key == key), None)
 
 
@@ -59,10 +53,10 @@ def _item(id: str, folder: str, table, sitting: str, place: int) -> Item:
     given = table[sitting]
     right, values = units.function(folder, "truths", id)(**given)
     values = {**given, **values}
-    made = {key: Option(key, text["text"].format_map(values), text["why"]) for key, text in table["options"].items()}
+    made = {key: Choice(key, text["text"].format_map(values), text["why"]) for key, text in table["options"].items()}
     if right not in made:
         raise ValueError(f"{id}: {right!r} came out, which is none of its options")
     wrong = [option for key, option in made.items() if key != right]
     Random(f"{sitting} {id}").shuffle(wrong)
-    options = [*wrong[:place], made[right], *wrong[place:], Option(UNSURE, say("unsure"))]
+    options = [*wrong[:place], made[right], *wrong[place:], Choice(UNSURE, say("unsure"))]
     return Item(id, table["unit"], table["ask"].format_map(values), right, tuple(options))

@@ -18,6 +18,7 @@ import webbrowser
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,9 @@ def main(args: Sequence[str] = ()) -> int:
     source, target = units.home(), copy_folder()
     if url := running(target):
         print(say("open-already", url=url))
-        return _show(url, args)
+        if "--no-browser" not in args:
+            webbrowser.open(url)
+        return 0
     if not any(_files(source)):
         return _fail(say("nothing-shipped", folder=source))
     try:
@@ -92,12 +95,6 @@ def _answers(server: Mapping[str, Any]) -> bool:
             return True
     except (OSError, ValueError):
         return False
-
-
-def _show(url: str, args: Sequence[str]) -> int:
-    if "--no-browser" not in args:
-        webbrowser.open(url)
-    return 0
 
 
 def lab(target: Path, args: Sequence[str] = ()) -> tuple[list[str], dict[str, str]]:
@@ -162,11 +159,8 @@ def _files(source: Path) -> Iterator[Path]:
     for top in SHIPPED:
         for path in sorted((source / top).rglob("*")):
             name = path.relative_to(source)
-            if (
-                path.is_file()
-                and path.suffix != ".json"
-                and not any(part.startswith((".", "__")) for part in name.parts)
-            ):
+            hidden = any(part.startswith((".", "__")) for part in name.parts)
+            if path.is_file() and path.suffix != ".json" and not hidden:
                 yield name
 
 
@@ -214,16 +208,9 @@ def _lines(found: Mapping[str, Sequence[Path]], reason: str) -> list[str]:
 
 def _beside(path: Path, base: bytes | None) -> Path:
     """A name beside `path` that is free, or holds a version laid there before and not changed since."""
-    names = (path.with_name(f"{path.stem}.new{suffix}{path.suffix}") for suffix in _suffixes())
+    numbers = chain([""], (f"-{number}" for number in count(2)))
+    names = (path.with_name(f"{path.stem}.new{number}{path.suffix}") for number in numbers)
     return next(name for name in names if (there := _read(name)) is None or _same(path, there, base))
-
-
-def _suffixes() -> Iterator[str]:
-    yield ""
-    number = 2
-    while True:
-        yield f"-{number}"
-        number += 1
 
 
 def cells(notebook: bytes) -> list[tuple[str, str]] | None:

@@ -17,7 +17,8 @@ from typing import Any
 
 from course_lib import units
 from course_lib.teaching import markup
-from course_lib.teaching.cards.card_texts import Card, CardError, read_card
+from course_lib.teaching.cards.answers import factor
+from course_lib.teaching.cards.card_texts import Card, CardError, read_card, tables
 from course_lib.teaching.record.leitner import due, encounters
 from course_lib.teaching.record.record import SURE, Record
 from course_lib.teaching.record.review import KINDS
@@ -119,10 +120,10 @@ def read(events: Iterable[Mapping[str, Any]], today: date, where: str = "memory"
     everything = list(events)
     practised = {event["id"] for event in everything if _practice(event) and event["payload"].get("right") is True}
     events = [event for event in everything if not _practice(event)]
-    names = {units.prefix(unit): unit for unit in units.names() if _tables(unit) or _exercises(unit)}
+    names = {units.prefix(unit): unit for unit in units.names() if tables(unit) or _exercises(unit)}
     gone = sorted({_prefix(event["id"]) for event in events} - set(names))
     reveals = _first(events, "reveal")
-    off = {id: value for id, event in reveals.items() if (value := _float(event["payload"].get("decades"))) is not None}
+    off = {id: value for id, reveal in reveals.items() if (value := _float(reveal.get("decades"))) is not None}
     return Progress(
         tuple(_unit(prefix, names.get(prefix, prefix), events, off) for prefix in [*names, *gone]),
         off,
@@ -152,10 +153,10 @@ def _copy(record: Record) -> Path | None:
 
 
 def _unit(prefix: str, unit: str, events: list, off: Mapping[str, float]) -> UnitProgress:
-    tables, about = _tables(unit), units.about(unit) if unit in units.names() else {}
-    own = {id for id, table in tables.items() if table.get("docket") is not True}
+    cards, about = tables(unit), units.about(unit)
+    own = {id for id, table in cards.items() if table.get("docket") is not True}
     mine = [event for event in events if _prefix(event["id"]) == prefix]
-    ids = {kind: {event["id"] for event in mine if event["kind"] == kind} for kind in ("guess", "reveal")}
+    done = [sum(id in own or not cards for id in _first(mine, kind)) for kind in ("guess", "reveal")]
     outcomes = _outcomes(mine)
     decades = [abs(value) for id, value in off.items() if _prefix(id) == prefix]
     return UnitProgress(
@@ -163,20 +164,12 @@ def _unit(prefix: str, unit: str, events: list, off: Mapping[str, float]) -> Uni
         about.get("title", unit.replace("_", " ")),
         about.get("part", ""),
         len(own),
-        len(ids["guess"] & own if tables else ids["guess"]),
-        len(ids["reveal"] & own if tables else ids["reveal"]),
+        *done,
         median(decades) if decades else None,
         len(_exercises(unit)),
         len(outcomes),
         sum("right" in found for found in outcomes.values()),
     )
-
-
-def _tables(unit: str) -> Mapping[str, Mapping[str, Any]]:
-    try:
-        return units.cards(unit) if unit in units.names() else {}
-    except (OSError, ValueError):  # a cards file that cannot be read has its own line where a card is shown
-        return {}
 
 
 def _exercises(unit: str) -> Mapping[str, Any]:
@@ -190,10 +183,9 @@ def _outcomes(events: list) -> dict[str, set[str]]:
     """Exercise id -> the outcomes of its checks; one still at its stub is left out, and so is a your-turn."""
     found: dict[str, set[str]] = {}
     for event in events:
-        if event["payload"].get("points") == 0:
-            continue
-        if event["kind"] == "check" and (outcome := event["payload"].get("outcome")) != "stub":
-            found.setdefault(event["id"], set()).add(str(outcome))
+        payload = event["payload"]
+        if event["kind"] == "check" and payload.get("outcome") != "stub" and payload.get("points") != 0:
+            found.setdefault(event["id"], set()).add(str(payload.get("outcome")))
     return found
 
 
@@ -203,29 +195,26 @@ def _outcomes(events: list) -> dict[str, set[str]]:
 def _calibration(events: list, sure: str) -> tuple[int, int]:
     """(right, revealed) of the first guesses that were committed as `sure`; what is not judged does not count."""
     guesses, reveals = _first(events, "guess"), _first(events, "reveal")
-    verdicts = [
-        reveals[id]["payload"].get("right")
-        for id, guess in guesses.items()
-        if id in reveals and guess["payload"].get("sure") == sure
-    ]
+    asked = [id for id, guess in guesses.items() if guess.get("sure") == sure]
+    verdicts = [reveals[id].get("right") for id in asked if id in reveals]
     return sum(right is True for right in verdicts), sum(isinstance(right, bool) for right in verdicts)
 
 
 def _transfer(events: list, off: Mapping[str, float]) -> dict[str, Transfer]:
     guesses, found = _first(events, "guess"), {}
     for id, reveal in _first(events, "reveal").items():
-        inside, guess = reveal["payload"].get("within"), guesses.get(id, {"payload": {}})["payload"]
-        own = _float(guess.get("bound"))
+        inside, own = reveal.get("within"), _float(guesses.get(id, {}).get("bound"))
         if isinstance(inside, bool) and own is not None and id in off:
-            found[id] = Transfer(own, 10 ** min(abs(off[id]), 300), inside)
+            found[id] = Transfer(own, factor(off[id]), inside)
     return found
 
 
 def _first(events: list, kind: str) -> dict[str, Mapping[str, Any]]:
+    """Id -> the payload of its first event of a kind."""
     first: dict[str, Mapping[str, Any]] = {}
     for event in events:
         if event["kind"] == kind:
-            first.setdefault(event["id"], event)
+            first.setdefault(event["id"], event["payload"])
     return first
 
 
@@ -243,12 +232,12 @@ def _revisit(events: list, off: Mapping[str, float], practised: set[str], copy: 
     """
     guesses, found = _first(events, "guess"), []
     for id, reveal in _first(events, "reveal").items():
-        guess, right = guesses.get(id, {"payload": {}})["payload"], reveal["payload"].get("right")
+        guess, right = guesses.get(id, {}), reveal.get("right")
         if id in practised or right is True:
             continue
         if abs(off.get(id, 0.0)) > FAR:
-            factor = markup.number(10.0 ** min(abs(off[id]), 300))
-            why = say("why", "high" if off[id] > 0 else "low", guess=_shown(id, guess), factor=factor)
+            values = {"guess": _shown(id, guess), "factor": markup.number(factor(off[id]))}
+            why = say("why", "high" if off[id] > 0 else "low", **values)
             found.append(Revisit(id, _question(id), why, _notebook(id, copy), _cell(id), abs(off[id])))
         elif right is False and id not in off and guess.get("sure") == "very":
             why = say("why", "sure")

@@ -1,8 +1,8 @@
 """`progress()` on the page and in the terminal: the same sentences and tables, on the page with a picture and links."""
 
-import html as markup_html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from html import escape
 from itertools import groupby
 from statistics import median
 from urllib.parse import quote
@@ -10,7 +10,9 @@ from urllib.parse import quote
 from course_lib.figures.tabular import html_table, text_table
 from course_lib.teaching import markup
 from course_lib.teaching.cards import card_words
+from course_lib.teaching.cards.answers import factor
 from course_lib.teaching.record.progress import Progress, Revisit, Transfer, UnitProgress, say
+from course_lib.units import prefix
 
 NONE = "–"
 ENOUGH = 5  # guesses in a row of the calibration table before a sentence reads it
@@ -54,26 +56,23 @@ def text(progress: Progress) -> str:
 
 def html(progress: Progress) -> str:
     """The progress for a notebook; links are relative to the current folder."""
-    parts = [STYLE, *(f"<p>{_escape(line)}</p>" for line in _sentences(progress))]
+    parts = [STYLE, *(f"<p>{escape(line)}</p>" for line in _sentences(progress))]
     if len(progress.off) > 1:
         parts.append(strip(list(progress.off.values())))
     parts.append(_table(progress))
     if any(total for _, total in progress.calibration.values()):
         parts.append(html_table(say.all("sure-headers"), _sure_rows(progress), say("sure-caption"), side=""))
-        parts += [f"<p>{_escape(line)}</p>" for line in _readings(progress)]
-    parts += [f"<p>{_escape(line)}</p>" for line in _transfers(list(progress.transfer.values()))]
+        parts += [f"<p>{escape(line)}</p>" for line in _readings(progress)]
+    parts += [f"<p>{escape(line)}</p>" for line in _transfers(list(progress.transfer.values()))]
     if progress.revisit:
-        items = (f"<li>{_link(one)}<br>{_escape(one.why)}</li>" for one in progress.revisit)
+        items = (f"<li>{_link(one)}<br>{escape(one.why)}</li>" for one in progress.revisit)
         parts.append(f"<h4>{say('again')}</h4><ol>{''.join(items)}</ol>")
     return f'<div class="course-progress">{"".join(parts)}</div>'
 
 
-_escape = markup_html.escape
-
-
 def _link(one: Revisit) -> str:
     target = quote(one.notebook) + f"#cell-id={quote(one.cell)}" * bool(one.cell)
-    return f'<a href="{_escape(target)}">{_escape(one.title)}</a>' if one.notebook else _escape(one.title)
+    return f'<a href="{escape(target)}">{escape(one.title)}</a>' if one.notebook else escape(one.title)
 
 
 # ---- Sentences -----------------------------------------------------------------------------------------------------
@@ -84,20 +83,16 @@ def _sentences(progress: Progress) -> list[str]:
     if not any(unit.committed or unit.revealed or unit.tried for unit in progress.units):
         return [say("empty")]
     total = {name: _sum(progress.units, name) for name in ("revealed", "cards", "solved", "exercises")}
-    return [say("summary", **total), *_about_review(progress, total), *_about_guesses(list(progress.off.values()))]
-
-
-def _about_review(progress: Progress, total: Mapping[str, int]) -> list[str]:
-    if not total["revealed"]:
-        return []
-    return [say("due", "none" if not progress.due else "one" if progress.due == 1 else "more", due=progress.due)]
+    case = "none" if not progress.due else "one" if progress.due == 1 else "more"
+    due = [say("due", case, due=progress.due)] if total["revealed"] else []
+    return [say("summary", **total), *due, *_about_guesses(list(progress.off.values()))]
 
 
 def _about_guesses(off: Sequence[float]) -> list[str]:
     if not off:
         return []
     typical = median(map(abs, off))
-    numbers = {"factor": _factor(typical), "decades": typical}
+    numbers = {"factor": markup.number(factor(typical)), "decades": typical}
     if len(off) == 1:
         return [say("one-guess", **numbers)]
     return [say("half", **numbers), describe(off)]
@@ -143,11 +138,6 @@ def _readings(progress: Progress) -> list[str]:
     return lines or [say("too-few")]
 
 
-def _factor(decades: float) -> str:
-    """0.3 → "2": the factor that a number of decades is; a float ends at 308 of them."""
-    return markup.number(10.0 ** min(decades, 300.0))
-
-
 # ---- Tables --------------------------------------------------------------------------------------------------------
 
 
@@ -162,7 +152,8 @@ def _parts(progress: Progress) -> list[tuple[str, list[tuple[str, ...]]]]:
         units = list(found)
         rows = [_row(unit.title, [unit], unit.decades) for unit in units]
         if part:
-            off = [abs(v) for unit in units for id, v in progress.off.items() if _belongs(id, unit)]
+            own = {prefix(unit.unit) for unit in units}
+            off = [abs(value) for id, value in progress.off.items() if id.partition(".")[0] in own]
             rows.insert(0, _row(part, units, median(off) if off else None))
         parts.append((part, rows))
     return parts
@@ -172,17 +163,13 @@ def _part_of(unit: UnitProgress) -> str:
     return unit.part or ("" if unit.cards or unit.exercises else say("gone"))
 
 
-def _belongs(id: str, unit: UnitProgress) -> bool:
-    return id.partition(".")[0] == unit.unit.partition("_")[0]
-
-
 def _row(title: str, units: Sequence[UnitProgress], decades: float | None) -> tuple[str, ...]:
     cards, exercises = _sum(units, "cards"), _sum(units, "exercises")
     return (
         title,
         say("share", done=_sum(units, "revealed"), all=cards) if cards else NONE,
         say("share", done=_sum(units, "solved"), all=exercises) if exercises else NONE,
-        NONE if decades is None else say("off", factor=_factor(decades), decades=decades),
+        NONE if decades is None else say("off", factor=markup.number(factor(decades)), decades=decades),
     )
 
 
@@ -195,7 +182,7 @@ def _sure_rows(progress: Progress) -> list[tuple[str, ...]]:
 
 
 def _table(progress: Progress) -> str:
-    head = "".join(f'<th scope="col">{_escape(cell)}</th>' for cell in say.all("headers"))
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in say.all("headers"))
     bodies = "".join(
         f'<tbody class="{"part" if part else "alone"}">{"".join(map(_html_row, rows))}</tbody>'
         for part, rows in _parts(progress)
@@ -204,7 +191,7 @@ def _table(progress: Progress) -> str:
 
 
 def _html_row(row: tuple[str, ...]) -> str:
-    first, *rest = map(_escape, row)
+    first, *rest = map(escape, row)
     return f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
 
 
@@ -240,7 +227,7 @@ def strip(off: Sequence[float]) -> str:
         f'<text x="{WIDTH - MARGIN}" y="{height + 38}" text-anchor="end">{say("high")}</text>'
     )
     near = f'<rect class="near" x="{x(-TWO):.1f}" y="4" width="{x(TWO) - x(-TWO):.1f}" height="{height - 4}"/>'
-    words = _escape(describe(off))
+    words = escape(describe(off))
     return (
         f'<svg viewBox="0 0 {WIDTH} {height + 44}" role="img" aria-label="{words}"><title>{words}</title>'
         f'{near}<path d="M{MARGIN} {height}H{WIDTH - MARGIN}"/>{ticks}{ends}{dots}</svg>'

@@ -103,9 +103,7 @@ class Record:
         then as before.
         """
         known = {_identity(event) for event in self.document()["events"]}
-        new = [
-            event for event in {_identity(event): event for event in events}.values() if _identity(event) not in known
-        ]
+        new = [event for name, event in {_identity(event): event for event in events}.items() if name not in known]
         with _threads:
             self._change(lambda mine: sorted([*mine, *new], key=_time))
         return len(new)

@@ -79,7 +79,7 @@ def _question(id: str, place: Place) -> Question | None:
     return Question(rounds[(place.round + 1) % len(rounds)], place) if rounds[0].kind in KINDS else None
 
 
-class LiveReview:
+class LiveReview(live.Live):
     """A review on the screen: `.widget` frames its `.cards`."""
 
     def __init__(self, record: Record, unit: str, today: date, asked: Sequence[Question]):
@@ -87,24 +87,18 @@ class LiveReview:
 
         from course_lib.teaching.cards.card_widget import LiveCard
 
-        self._unit = units.prefix(unit)
+        own = units.prefix(unit)
         self.cards = []
         parts = [HTML(f"<p><strong>{html.escape(say('title'))}</strong></p>")]
         for question in asked:
             card = question.card
             title = units.about(units.unit_of(card.id)).get("title", card.folder)
-            page = Page(record, self._unit, today, card.round)
+            page = Page(record, own, today, card.round)
             alone = replace(card, round=0, rounds=1)
-            self.cards.append(LiveCard([alone], page, place=f"{self._unit}/{today}/{card.round}/"))
+            self.cards.append(LiveCard([alone], page, place=f"{own}/{today}/{card.round}/"))
             line = say("met", title=title, day=question.place.day)
             parts += [HTML(f"<p>{html.escape(line)}</p>"), self.cards[-1].widget]
-        self.widget = VBox(parts).add_class("course-review")
-
-    def __repr__(self) -> str:
-        return f"review {self._unit}"
-
-    def _ipython_display_(self) -> None:
-        live.publish(self.widget, repr(self), say("gone"))
+        super().__init__(VBox(parts).add_class("course-review"), f"review {own}", say("gone"))
 
 
 class Page:
