@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from itertools import islice
 
 from course_lib.teaching.checks.check_texts import say
@@ -46,7 +47,8 @@ class Foreign:
 
 
 def plain(value):
-    """`value` copied as plain values: numpy and torch scalars and arrays become numbers and lists, tuples lists.
+    """`value` copied as plain values: numpy and torch scalars and arrays become numbers and lists, tuples lists,
+    fractions and decimals whole numbers or the nearest floats.
 
     Raises nothing but what interrupts a program.
     """
@@ -70,6 +72,10 @@ def _copy(value, left: list[int], depth: int):
     for container in (list, tuple, dict):
         if issubclass(kind, container):
             return _copy_container(container, value, left, depth)
+    if kind in (Fraction, Decimal):
+        with suppress(Exception):  # one beyond a float, or whose parts are no numbers
+            if math.isfinite(number := float(value)):
+                return whole if (whole := int(value)) == value else number
     return _foreign(value)
 
 

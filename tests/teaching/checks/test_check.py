@@ -12,6 +12,7 @@ import pytest
 
 from course_lib import units
 from course_lib.teaching.checks.check import check, public_cases
+from course_lib.teaching.checks.check_values import plain
 from course_lib.teaching.record import record
 from tests.teaching.checks.toy_checks import CHECKS, a_check
 
@@ -235,8 +236,9 @@ def test_the_place_of_a_fault_in_a_structure(id, fn, says):
         (np.bool_(True), "should be of type number, not bool"),
         ("2.5", "should be a number, not text: leave out the quotes"),
         ("2.5 s", "should be of type number, not str."),
-        (decimal.Decimal("2.5"), "should be a plain number, not Decimal: put `float(…)`"),
-        (fractions.Fraction(5, 2), "should be a plain number, not Fraction: put `float(…)`"),
+        (decimal.Decimal("NaN"), "should be a plain number, not Decimal: put `float(…)`"),
+        (decimal.Decimal("1e999999999"), "should be a plain number, not Decimal: put `float(…)`"),
+        (fractions.Fraction(10**400, 3), "should be a plain number, not Fraction: put `float(…)`"),
         ([2.5], "should be of type number, not list"),
         ((2.5, 1.0), "should be of type number, not list or tuple"),
         (2.5 + 0j, "should be of type number, not complex"),
@@ -249,6 +251,26 @@ def test_values_of_another_form(value, says):
     result = check("q99.intensity", lambda flops, nbytes: value)
     assert (result.outcome, result.passed) == ("form", False)
     assert says in result.message
+
+
+@pytest.mark.parametrize("kind", [fractions.Fraction, decimal.Decimal])
+def test_fractions_and_decimals_are_numbers(kind):
+    assert check("q99.intensity", lambda flops, nbytes: kind(flops) / kind(nbytes)).passed
+    assert check("q99.count", lambda n: kind(n)).passed
+    assert not check("q99.intensity", lambda flops, nbytes: kind(nbytes) / kind(flops)).passed
+
+
+def test_a_fraction_of_something_else_is_no_number():
+    class Two(int):
+        def __eq__(self, other):
+            return True
+
+        __hash__ = int.__hash__
+
+    false = fractions.Fraction(1, 3)
+    false._numerator = Two(2)
+    assert type(plain(false)) in (int, float)
+    assert not check("q99.count", lambda n: false).passed
 
 
 def test_a_wrong_none_where_none_can_be_right(unit):
