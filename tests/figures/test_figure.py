@@ -249,3 +249,8 @@ def test_the_html_has_words_and_turns_dark_with_the_page():
     (selector,) = re.findall(r"<style>(.*?)\{", page)
     assert selector == '[data-jp-theme-light="false"] img.course-figure', "no other image of the page is touched"
     assert "filter:invert(1) hue-rotate(180deg)" in page
+
+
+def test_a_row_may_have_one_value_alone():
+    picture = charts.dot_rows([{"case": "one", "recorded": 2.0}], "Title", "Words.", "time", "s", "marks")
+    assert picture.png
