@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Canvas
 from course_lib import experiments, figures
 from course_lib.experiments import registry
 from course_lib.experiments.recordings import loading
-from course_lib.figures import labels, style
+from course_lib.figures import charts, labels, style
 from course_lib.figures.figure import draw, image
 from tests.experiments.example import result
 
