@@ -1,11 +1,9 @@
 """The same matrix product, and the same step of a small network, in one number format after another."""
 
-import contextlib
-
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls, timing
 from course_lib.experiments.running.bench import torch_dtype
-from course_lib.experiments.running.errors import Unavailable, in_one_line
+from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.result import Column
 from course_lib.experiments.running.rows import quantity_columns, rows_of_quantity
@@ -78,17 +76,6 @@ def _expected(device: hardware.Device, ops) -> float | None:
 # ---------------------------------------------------------------- what is timed
 
 
-@contextlib.contextmanager
-def fp32_products(torch, dtype: str):
-    """Products of fp32 matrices in TF32 if that is asked for, else not, whatever the learner set."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if dtype == "tf32" else "highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
-
-
 def _need(torch, on: str, dtype: str) -> None:
     """Unavailable where this GPU's tensor cores lack a format: torch would take another way, in silence."""
     if on != "cuda":
@@ -104,38 +91,9 @@ def _need(torch, on: str, dtype: str) -> None:
 def _product(bench, seconds: float, side: int, dtype: str):
     torch = bench.torch
     _need(torch, bench.on, dtype)
-    with torch.inference_mode(), fp32_products(torch, dtype):
-        build = _fp8_product(side) if dtype.startswith("fp8") else calls.product(side, side, side, dtype)
-        return _timed(build(bench), seconds)
-
-
-def _timed(call, seconds: float) -> tuple[float, ...]:
-    timed = timing.measure(call, seconds=seconds)
-    if timed.interrupted:
-        raise KeyboardInterrupt
-    return timed.values
-
-
-def _fp8_product(side: int) -> calls.Build:
-    """fp8 operands with one scale each, accumulated in fp32, result in bf16; the right operand by columns, as the
-    hardware wants it.
-    """
-
-    def build(bench):
-        torch = bench.torch
-        a, b = (bench.random(side, side, dtype="bf16").to(torch.float8_e4m3fn) for _ in range(2))
-        one = torch.ones((), dtype=torch.float32, device=bench.on)
-
-        def call():
-            return torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True)
-
-        try:
-            call()
-        except (AttributeError, TypeError, ValueError, RuntimeError) as problem:
-            raise Unavailable(f"This torch multiplies no fp8 matrices here. {in_one_line(problem)}") from None
-        return call
-
-    return build
+    with torch.inference_mode(), timing.fp32_products(torch, dtype):
+        build = calls.fp8_product(side) if dtype.startswith("fp8") else calls.product(side, side, side, dtype)
+        return timing.measure_whole(build(bench), seconds=seconds).values
 
 
 def _mlp(bench, seconds: float, rows: int, width: int, dtype: str):
@@ -153,8 +111,8 @@ def _mlp(bench, seconds: float, rows: int, width: int, dtype: str):
         up.grad = down.grad = None
         loss.backward()
 
-    with fp32_products(torch, dtype):
-        return _timed(step, seconds)
+    with timing.fp32_products(torch, dtype):
+        return timing.measure_whole(step, seconds=seconds).values
 
 
 def plot(result):

@@ -84,6 +84,25 @@ def measure(call: Callable[[], object], *, seconds: float, at_least: int = 5) ->
     return Repeats(tuple(kept))
 
 
+def measure_whole(call: Callable[[], object], *, seconds: float, at_least: int = 5) -> Repeats:
+    """As `measure`, where half a measurement is none: an interrupt is a KeyboardInterrupt."""
+    repeats = measure(call, seconds=seconds, at_least=at_least)
+    if repeats.interrupted:
+        raise KeyboardInterrupt
+    return repeats
+
+
+@contextlib.contextmanager
+def fp32_products(torch, dtype: str):
+    """Products of fp32 matrices in TF32 if `dtype` says so, else not, whatever the learner set; for a with-block."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if dtype == "tf32" else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 @contextlib.contextmanager
 def single_thread(torch):
     """torch on one thread for the length of a with-block."""
