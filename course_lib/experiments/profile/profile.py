@@ -20,7 +20,7 @@ from datetime import date
 
 from course_lib import atomic
 from course_lib.accounting import hardware
-from course_lib.experiments.profile import machine, steps
+from course_lib.experiments.profile import gauges, machine, steps
 from course_lib.experiments.profile.steps import Step
 from course_lib.experiments.running import timing
 from course_lib.words import words
@@ -87,25 +87,16 @@ def stale(data: dict) -> str:
 def conditions() -> dict:
     """Under what something is measured now: versions, threads, machine."""
     torch = timing.need_torch()
+    with gauges.reading(torch) as gauge:
+        driver = gauge and gauge.driver()
     return {
-        "machine": machine.this().as_dict(),
+        "machine": asdict(machine.this()),
         "torch": torch.__version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "threads": torch.get_num_threads(),
-        **({"cuda": torch.version.cuda, "driver": _driver()} if torch.cuda.is_available() else {}),
+        **({"cuda": torch.version.cuda, "driver": driver} if torch.cuda.is_available() else {}),
     }
-
-
-def _driver() -> str | None:
-    """Version of the NVIDIA driver through NVML, if its Python binding is installed."""
-    try:
-        import pynvml
-
-        pynvml.nvmlInit()
-        return str(pynvml.nvmlSystemGetDriverVersion())
-    except Exception:  # an optional detail: no binding, no library, no permission
-        return None
 
 
 def entry(device: hardware.Device) -> dict:

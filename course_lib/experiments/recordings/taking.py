@@ -183,8 +183,6 @@ def _measure(
         tell("begin", "profile")
         measured = _profile(quick)
         with gauges.reading(torch) as gauge:
-            if gauge:
-                measured["conditions"]["driver"] = gauge.driver()
             tell("profile", "profile", measured, gauge and gauge.state())
     profile.use(measured)
     for number, name in enumerate(names):
