@@ -1,5 +1,7 @@
 """Bytes that torch's allocator has handed out, all through a training step; on a GPU also what it keeps reserved."""
 
+from itertools import accumulate
+
 from course_lib.accounting import hardware, memory
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running import allocation
@@ -89,7 +91,7 @@ class _Trace:
             optimizer.zero_grad(set_to_none=True)
             now = highest = allocation.bytes_of([*allocation.state_of(net, optimizer), tokens])
             for phase, moved in zip(PHASES, _of_phases(bench, net, optimizer, tokens), strict=True):
-                level = _running(now, moved)
+                level = list(accumulate(moved, initial=now))[1:] or [now]
                 for point in range(1, POINTS + 1):
                     place = max(point * len(level) // POINTS - 1, 0)
                     found.setdefault(f"{phase}, {100 * point // POINTS} %", []).append(float(level[place]))
@@ -147,15 +149,6 @@ def _on_gpu(torch, phases) -> list[list[int]]:
         return found
     finally:
         history._record_memory_history(enabled=None)
-
-
-def _running(start: int, changes) -> list[int]:
-    """The level after each change; the start alone where nothing changes."""
-    levels, now = [], start
-    for change in changes:
-        now += change
-        levels.append(now)
-    return levels or [start]
 
 
 def plot(result):
