@@ -9,7 +9,7 @@ from pathlib import Path
 from course_lib.accounting import hardware, units
 from course_lib.experiments import registry
 from course_lib.experiments.running.errors import Unavailable
-from course_lib.experiments.running.result import SCHEMA, Result, parse, plain, sign, verify
+from course_lib.experiments.running.result import SCHEMA, Result, sign, verified
 
 # What torch calls a GPU -> its id in the catalogue. The first pattern that is found decides, so the narrower ones come
 # first.
@@ -61,7 +61,7 @@ def read(path: Path) -> dict:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         raise Unavailable(f"{name} cannot be read: {type(problem).__name__}.") from None
-    data = verify(parse(text, name), name)
+    data = verified(text, name)
     try:
         results = [Result.from_dict(result) for result in data["results"].values()]
         if not all(isinstance(text, str) for item in unavailable(data).items() for text in item):
@@ -155,13 +155,13 @@ def combine(
     return sign(
         {
             "schema": SCHEMA,
-            "device": plain(entry),
-            "conditions": plain(conditions),
+            "device": entry,
+            "conditions": conditions,
             "command": command,
-            "profile_raw": plain(raw),
+            "profile_raw": raw,
             "results": {result.name: result.as_dict() for result in results},
-            "unavailable": dict(unavailable or {}),
-            "gauges": plain(gauges or {}),
+            "unavailable": unavailable or {},
+            "gauges": gauges or {},
         }
     )
 
