@@ -45,10 +45,6 @@ def device_id(kind: str, name: str) -> str:
     return known or re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def is_data_centre(id: str) -> bool:
-    return id in DATA_CENTRE
-
-
 def read(path: Path) -> dict:
     """The recording in a file, checked: readable, schema known, digest fits, every result well formed.
 

@@ -164,9 +164,8 @@ class Result:
 
     def _caption(self) -> list[str]:
         p = self.provenance
-        about = {key: p[key] for key in ("threads", "torch", "date")}
         case = "one-thread" if p["threads"] == 1 else "threads"
-        return [say("machine", case, name=self.device["name"], **about), *p["notes"]]
+        return [say("machine", case, name=self.device["name"], **p), *p["notes"]]
 
     def __str__(self) -> str:
         return "\n".join([self.question, "", text_table(*self._cells()), "", *self._caption()])

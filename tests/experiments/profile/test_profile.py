@@ -57,7 +57,7 @@ def test_a_full_profile_has_every_step(timed_once, small):
     seen = []
     data = profile.measure(progress=lambda steps: (seen.append(step) or step for step in steps))
     raw = data["raw"]["cpu"]
-    labels = [step.label for step in seen]
+    labels = [step.name for step in seen]
     assert labels.count("processor: memory bandwidth") == 3
     assert labels.count("processor: fp32 matrix products") == 2
     assert sum(step.budget for step in seen) <= 9, "and 20 s with all that is not timed"
@@ -223,14 +223,14 @@ def fake_gpu(monkeypatch):
 def test_the_steps_of_a_gpu(fake_gpu):
     raw = {}
     found = steps.steps(torch, "cuda", False, raw)
-    labels = " ".join(step.label for step in found)
+    labels = " ".join(step.name for step in found)
     for part in ("tf32", "bf16", "fp16", "fp64", "fp8-e4m3", "launches", "PCIe", "latency"):
         assert part in labels
     assert "processor" not in labels
     assert "disk" not in labels
     assert raw["last_level_cache"] == FakeGPU.L2_cache_size
     assert sum(step.budget for step in found) <= 13
-    quick = " ".join(step.label for step in steps.steps(torch, "cuda", True, {}))
+    quick = " ".join(step.name for step in steps.steps(torch, "cuda", True, {}))
     assert "fp8" not in quick
     assert "tf32" in quick
 
@@ -420,7 +420,7 @@ def test_the_report_of_a_full_profile(kept_profile, cache_folder):
 
 def test_the_report_says_what_is_missing(kept_profile, monkeypatch):
     monkeypatch.setattr(machine, "compiler", lambda: None)
-    monkeypatch.setattr(doctor, "_installed", lambda name: name != "ipywidgets")
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda name: name != "ipywidgets")
     text = str(experiments.doctor())
     assert "torch.compile on the processor is lost" in text
     assert "missing: ipywidgets (sliders" in text
