@@ -1,5 +1,8 @@
 """The same matrix product, and the same step of a small network, in one number format after another."""
 
+from collections.abc import Callable
+from functools import partial
+
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls, timing
 from course_lib.experiments.running.bench import torch_dtype
@@ -27,30 +30,23 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         for dtype in FORMATS[kind]:
             op = roofline.matmul(side, side, side, dtype)
             size = "product" if side == sides[0] else f"product of {side}³"
-            found.append(
-                Case(
-                    f"{size}, {dtype}",
-                    say("calls", "product", side=side, dtype=dtype),
-                    (op,),
-                    observe=lambda bench, seconds, side=side, dtype=dtype: _product(bench, seconds, side, dtype),
-                    expect=lambda device, op=op: _expected(device, (op,)),
-                    facts={"format": dtype, "flops": op.flops},
-                )
-            )
+            call = say("calls", "product", side=side, dtype=dtype)
+            found.append(_case(f"{size}, {dtype}", call, (op,), partial(_product, side=side, dtype=dtype), dtype))
     for dtype in [name for name in FORMATS[kind] if not name.startswith("fp8")]:
         ops = _mlp_ops(rows, width, dtype)
         how = {"bf16": "autocast to bf16", "fp16": "autocast to fp16"}.get(dtype, dtype)
-        found.append(
-            Case(
-                f"MLP step, {how}",
-                say("calls", "step", width=width, wide=4 * width, rows=rows),
-                ops,
-                observe=lambda bench, seconds, dtype=dtype: _mlp(bench, seconds, rows, width, dtype),
-                expect=lambda device, ops=ops: _expected(device, ops),
-                facts={"format": how, "flops": sum(op.flops for op in ops)},
-            )
-        )
+        call = say("calls", "step", width=width, wide=4 * width, rows=rows)
+        found.append(_case(f"MLP step, {how}", call, ops, partial(_mlp, rows=rows, width=width, dtype=dtype), how))
     return tuple(found)
+
+
+def _case(name: str, call: str, ops: tuple[roofline.Op, ...], observe: Callable, how: str) -> Case:
+    def expect(device: hardware.Device) -> float | None:
+        """The roofline's seconds, None for a format without a peak."""
+        return roofline.predict_seconds(ops, device=device) if ops[0].dtype in device.peaks else None
+
+    facts = {"format": how, "flops": sum(op.flops for op in ops)}
+    return Case(name, call, ops, observe=observe, expect=expect, facts=facts)
 
 
 def _mlp_ops(rows: int, width: int, dtype: str) -> tuple[roofline.Op, ...]:
@@ -64,13 +60,6 @@ def _mlp_ops(rows: int, width: int, dtype: str) -> tuple[roofline.Op, ...]:
     found = [roofline.matmul(m, k, n, dtype, name=name) for name, m, k, n in (up, down)]
     found += [roofline.matmul(k, m, n, dtype, name=f"{name}, weights") for name, m, k, n in (up, down)]
     return (*found, roofline.matmul(rows, width, wide, dtype, name="down, inputs"))
-
-
-def _expected(device: hardware.Device, ops) -> float | None:
-    """The roofline's seconds, None for a format without a peak."""
-    if any(op.dtype not in device.peaks for op in ops):
-        return None
-    return roofline.predict_seconds(ops, device=device)
 
 
 # ---------------------------------------------------------------- what is timed

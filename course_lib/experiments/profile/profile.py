@@ -101,16 +101,10 @@ def conditions() -> dict:
 
 def entry(device: hardware.Device) -> dict:
     """The entry of the profile file of a measured Device."""
+    facts = ("id", "name", "kind", "peaks", "memory_bandwidth", "memory_capacity", "call_overhead", "links")
     return {
-        "id": device.id,
-        "name": device.name,
-        "kind": device.kind,
-        "peaks": dict(device.peaks),
-        "memory_bandwidth": device.memory_bandwidth,
-        "memory_capacity": device.memory_capacity,
-        "call_overhead": device.call_overhead,
+        **{fact: getattr(device, fact) for fact in facts},
         "levels": {name: asdict(level) for name, level in device.levels.items()},
-        "links": dict(device.links),
         "measured_at": device.source("memory_bandwidth")[1],
     }
 
