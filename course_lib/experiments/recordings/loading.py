@@ -59,16 +59,12 @@ def read(path: Path) -> dict:
         raise Unavailable(f"{name} cannot be read: {type(problem).__name__}.") from None
     data = verified(text, name)
     try:
-        results = [Result.from_dict(result) for result in data["results"].values()]
+        results = {key: Result.from_dict(result) for key, result in data["results"].items()}
         if not all(isinstance(text, str) for item in unavailable(data).items() for text in item):
             raise TypeError("a reason for what is unavailable is no text")
         entry = data["device"]
         hardware.measured(entry)
-        wrong = [
-            r.name
-            for key, r in zip(data["results"], results, strict=True)
-            if r.name != key or r.device["id"] != entry["id"]
-        ]
+        wrong = [r.name for key, r in results.items() if r.name != key or r.device["id"] != entry["id"]]
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         raise Unavailable(f"{name} is refused: {problem}") from None
     if wrong:
@@ -84,8 +80,7 @@ def unavailable(data: dict) -> dict[str, str]:
 def _all() -> tuple[dict[str, dict], dict[str, Unavailable]]:
     """(device id -> recording, file name -> why it is refused)."""
     good, bad = {}, {}
-    place = folder()
-    for file in sorted(place.glob("*.json")):
+    for file in sorted(folder().glob("*.json")):
         try:
             data = _read(file, file.stat().st_mtime_ns)
             good[data["device"]["id"]] = data
