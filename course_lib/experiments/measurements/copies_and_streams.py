@@ -100,7 +100,6 @@ def _two_streams(first: calls.Build, second: calls.Build) -> calls.Build:
 
 
 def plot(result):
-    """Predicted and measured time of each case, on a logarithmic axis."""
     times, title = result.measured, say("title", "plain")
     pageable, pinned = (times.get(f"copy alone: {memory}, to the GPU") for memory in ("pageable", "pinned"))
     if pageable and pinned:

@@ -113,7 +113,6 @@ def _captures(bench, seconds: float, dtype: str) -> list[float]:
 
 
 def plot(result):
-    """Time of the chain over its rows, launched and replayed."""
     times, title = result.measured, say("title", "plain")
     if {"1 row, launched", "1 row, graph"} <= set(times):
         title = say("title", "found", factor=times["1 row, launched"] / times["1 row, graph"])

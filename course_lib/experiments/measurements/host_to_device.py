@@ -55,7 +55,6 @@ def copy(bench: Bench, way: str, size: int):
 
 
 def plot(result):
-    """Measured and predicted rate by size for each way, on logarithmic axes."""
     rates = result.measured
     best = max(rates, key=rates.get)
     title = say("title", rate=quantity(rates[best], "B/s"), best=best)

@@ -105,7 +105,6 @@ def _mlp(bench, seconds: float, rows: int, width: int, dtype: str):
 
 
 def plot(result):
-    """Predicted and measured time of each case, on a logarithmic axis."""
     times, title = result.measured, say("title", "plain")
     if {"product, fp32", "product, bf16"} <= set(times):
         product = times["product, fp32"] / times["product, bf16"]

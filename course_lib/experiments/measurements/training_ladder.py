@@ -112,7 +112,6 @@ def measure(bench, model, seq: int, rung: Rung, seconds: float) -> tuple[tuple[f
 
 
 def plot(result):
-    """Tokens a second of every rung, and what the peak would allow."""
     rates = result.measured
     best = max(rates, key=rates.get)
     title = say("title", "plain")

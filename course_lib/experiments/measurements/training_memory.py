@@ -100,7 +100,6 @@ def trained(bench: Bench, model, setting: Setting):
 
 
 def plot(result):
-    """Predicted and measured peak of each case, on a logarithmic axis."""
     peaks = result.measured
     title = say("title", "plain")
     if {"batch 1", "batch 8"} <= set(peaks):

@@ -55,13 +55,6 @@ def on_meta(model: models.Transformer, attention="eager", recompute="none"):
     """
     import torch
 
-    _check(model, attention, recompute)
-    with torch.device("meta"):  # where torch's own layers draw no weights from the learner's random state
-        return _module(torch)(model, attention, recompute)
-
-
-def _check(model: models.Transformer, attention: str, recompute: str) -> None:
-    """ValueError for arguments that are none of the words, or a model that is not built as GPT-2 with gelu-tanh."""
     if attention not in ("eager", "sdpa") or recompute not in ("none", "full"):
         raise ValueError(
             f"attention={attention!r} must be 'eager' or 'sdpa', recompute={recompute!r} 'none' or 'full'."
@@ -73,6 +66,8 @@ def _check(model: models.Transformer, attention: str, recompute: str) -> None:
         raise ValueError(
             f"{model.name} is not a GPT-2 without dropout: {', '.join(differs) or 'dropout or heads'} differ."
         )
+    with torch.device("meta"):  # where torch's own layers draw no weights from the learner's random state
+        return _module(torch)(model, attention, recompute)
 
 
 def tokens(bench, model: models.Transformer, batch: int, seq: int):
