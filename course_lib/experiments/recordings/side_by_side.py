@@ -115,7 +115,10 @@ def compare(result: Result, recorded: Result | str | None = None) -> SideBySide:
         say("recorded", machine=_machine(beside)) if beside else say("not-recorded"),
         *refused,
         *((_data_centre(result.name, gpu, dashes),) if _any(rows, "data_centre") else ()),
-        *(say("published", case=case, figure=found) for case, found in others.items()),
+        *(
+            say("published", case=case, on=found.hardware.name, **vars(found), **vars(found.source))
+            for case, found in others.items()
+        ),
     )
     beside_name = beside.device["name"] if beside else None
     heading = say("columns", "recorded-on", device=gpu.device["name"]) if gpu else say("columns", "data-sheet")

@@ -78,7 +78,7 @@ def check(file: str | os.PathLike) -> str:
     held = ", ".join(name for name in registry.names() if name in data["results"])
     return "\n".join(
         [
-            say("valid", file=Path(file).name, held=held, **data),
+            say("valid", file=Path(file).name, held=held, **(data["device"] | data["conditions"])),
             *(say("unavailable", name=name, reason=reason) for name, reason in loading.unavailable(data).items()),
         ]
     )
