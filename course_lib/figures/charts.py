@@ -81,7 +81,7 @@ def dot_rows(
                 axes.plot(spread, [y, y], "-", color=style.MEASURED, alpha=0.45, linewidth=width, marker="", zorder=2)
             for kind, value in there.items():
                 axes.plot(value, y, **style.mark(kind), zorder=3 if kind == "predicted" else 4)
-            labels.append((max(*there.values(), *spread), y, written("beside", row, unit)))
+            labels.append((max([*there.values(), *spread]), y, written("beside", row, unit)))
         axes.set_xscale("log" if log else "linear")
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_yticks(range(len(rows)), [row["case"] for row in rows])

@@ -45,7 +45,7 @@ def label_points(axes, points: Sequence[Point]) -> None:
     inside, em, taken = axes.get_window_extent(), _em(axes), []
     for (x, y, text), (px, py) in zip(points, at, strict=True):
         note = _note(axes, text, (x, y))
-        width, height = _size(note)
+        width, height = note.get_window_extent().size
 
         def box(dx: float, dy: float, side: str, px=px, py=py, width=width, height=height) -> Box:
             left = px + dx * em - {"left": 0, "center": width / 2, "right": width}[side]
@@ -105,16 +105,10 @@ def _em(axes) -> float:
     return 0.85 * style.size().text * axes.figure.dpi / 72
 
 
-def _size(note) -> tuple[float, float]:
-    """(width, height) in pixels."""
-    extent = note.get_window_extent()
-    return extent.width, extent.height
-
-
 def _width(axes, text: str) -> float:
     """How wide a label would be, in pixels."""
     note = _note(axes, text, (0.5, 0.5))
-    width, _ = _size(note)
+    width = note.get_window_extent().width
     note.remove()
     return width
 

@@ -37,6 +37,10 @@ class Axis:
             raise ValueError(f"low={self.low!r} of the log axis {self.label!r} must be above zero")
 
     @property
+    def limits(self) -> tuple[float, float]:
+        return (-0.5, len(self.categories) - 0.5) if self.categories else (self.low, self.high)
+
+    @property
     def title(self) -> str:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
@@ -177,7 +181,7 @@ def _check(mark: Mark, figure: "Figure") -> None:
 
 
 def _on(axis: Axis, values: Sequence[float]) -> bool:
-    low, high = (-0.5, len(axis.categories) - 0.5) if axis.categories else (axis.low, axis.high)
+    low, high = axis.limits
     return all(low <= value <= high for value in values)
 
 
@@ -190,12 +194,12 @@ def _short(value):
 
 def _axis_spec(axis: Axis, room: float = 0.0) -> dict[str, Any]:
     """room: categories' widths left free at the right."""
-    low, high = (-0.5, len(axis.categories) - 0.5 + room) if axis.categories else (axis.low, axis.high)
+    low, high = axis.limits
     return {
         "title": axis.title,
         "unit": axis.unit,
         "low": low,
-        "high": high,
+        "high": high + room,
         "log": axis.scale == "log",
         "ticks": _ticks(axis),
     }

@@ -13,7 +13,6 @@ PREDICTED, MEASURED, RECORDED = "#0b62a4", "#b3460e", "#5b3a8c"
 COLOURS = {"predicted": PREDICTED, "measured": MEASURED, "recorded": RECORDED}
 MARKERS = {"predicted": "o", "measured": "o", "recorded": "D"}
 LINES = {"predicted": "--", "measured": "-", "recorded": ":"}
-OPEN = ("predicted",)  # marks with paper inside
 SERIES = ("-", "--", ":", "-.")  # of several measured lines in one picture
 
 
@@ -51,7 +50,7 @@ def size() -> Size:
 
 def mark(kind: str, line: str = "none") -> dict:
     """Arguments of `axes.plot` for points that are "predicted", "measured" or "recorded"; `line` joins them."""
-    now, colour, hollow = size(), COLOURS[kind], kind in OPEN
+    now, colour, hollow = size(), COLOURS[kind], kind == "predicted"
     return {
         "color": colour,
         "marker": MARKERS[kind],

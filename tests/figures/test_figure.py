@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Canvas
 from course_lib import experiments, figures
 from course_lib.experiments import registry
 from course_lib.experiments.recordings import loading
-from course_lib.figures import labels, style
+from course_lib.figures import charts, labels, style
 from course_lib.figures.figure import draw, image
 from tests.experiments.example import result
 
@@ -249,3 +249,8 @@ def test_the_html_has_words_and_turns_dark_with_the_page():
     (selector,) = re.findall(r"<style>(.*?)\{", page)
     assert selector == '[data-jp-theme-light="false"] img.course-figure', "no other image of the page is touched"
     assert "filter:invert(1) hue-rotate(180deg)" in page
+
+
+def test_a_row_may_have_one_value_alone():
+    picture = charts.dot_rows([{"case": "one", "recorded": 2.0}], "Title", "Words.", "time", "s", "marks")
+    assert picture.png

@@ -1,5 +1,10 @@
 """Bytes that torch's allocator has handed out, all through a training step; on a GPU also what it keeps reserved."""
 
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache, partial
+from itertools import accumulate
+
 from course_lib.accounting import hardware, memory
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running import allocation
@@ -28,7 +33,7 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         model, batch = tiny_gpt.describe(layers=4, d_model=128, heads=4, vocab=1024, context=128), 4
     else:
         model, batch = tiny_gpt.describe(layers=12, d_model=768, heads=12, vocab=50257, context=1024), 4
-    trace, peak = _Trace(model, batch), _predicted(model, batch, device)
+    trace, peak = cache(partial(_observe, model, batch)), _predicted(model, batch, device)
     call = say("calls", "step", layers=model.layers, d_model=model.d_model, batch=batch, context=model.context)
     names = [f"{phase}, {100 * point // POINTS} %" for phase in PHASES for point in range(1, POINTS + 1)]
     found = [_case(name, call, number, trace, peak.get(name)) for number, name in enumerate(names, 1)]
@@ -39,11 +44,12 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def _case(name: str, call: str, point: int, trace: "_Trace", expected: int | None) -> Case:
+def _case(name: str, call: str, point: int, trace: Callable, expected: int | None) -> Case:
+    """trace: bench -> the observations of all cases, which are made once."""
     return Case(
         name,
         call,
-        observe=lambda bench, seconds: trace.on(bench)[name],
+        observe=lambda bench, seconds: trace(bench)[name],
         expect=lambda device: None if expected is None else float(expected),
         facts={"point": point},
     )
@@ -62,57 +68,46 @@ def _predicted(model, batch: int, device: hardware.Device) -> dict[str, int]:
     }
 
 
-class _Trace:
-    """The observations of all cases, made once for the first of them: case -> repeats, in bytes."""
-
-    def __init__(self, model, batch: int):
-        self.model, self.batch = model, batch
-        self._found: dict[str, list[float]] = {}
-
-    def on(self, bench) -> dict[str, list[float]]:
-        if not self._found:
-            self._found = self._observe(bench)
-        return self._found
-
-    def _observe(self, bench) -> dict[str, list[float]]:
-        gpu = bench.on == "cuda"
-        if gpu:
-            bench.torch.cuda.empty_cache()
-            foreign = bench.torch.cuda.memory_reserved()
-        net = tiny_gpt.build(bench, self.model)
-        optimizer = bench.torch.optim.AdamW(net.parameters(), lr=1e-4, foreach=gpu)
-        tokens = tiny_gpt.tokens(bench, self.model, self.batch, self.model.context)
-        tiny_gpt.training_step(net, optimizer, tokens)
-        found: dict[str, list[float]] = {}
-        for _ in range(STEPS):
-            optimizer.zero_grad(set_to_none=True)
-            now = highest = allocation.bytes_of([*allocation.state_of(net, optimizer), tokens])
-            for phase, moved in zip(PHASES, _of_phases(bench, net, optimizer, tokens), strict=True):
-                level = _running(now, moved)
-                for point in range(1, POINTS + 1):
-                    place = max(point * len(level) // POINTS - 1, 0)
-                    found.setdefault(f"{phase}, {100 * point // POINTS} %", []).append(float(level[place]))
-                now, highest = level[-1], max(highest, *level)
-            found.setdefault("peak", []).append(float(highest))
-            if gpu:
-                found.setdefault("reserved", []).append(float(bench.torch.cuda.memory_reserved() - foreign))
-        return found | (self._varying(bench, net, optimizer) if gpu else {})
-
-    def _varying(self, bench, net, optimizer) -> dict[str, list[float]]:
-        """Peak of allocated bytes, and reserved bytes, after steps of as many lengths: blocks that fit no more stay."""
-        cuda = bench.torch.cuda
+def _observe(model, batch: int, bench) -> dict[str, list[float]]:
+    """Case -> repeats, in bytes."""
+    gpu = bench.on == "cuda"
+    if gpu:
+        bench.torch.cuda.empty_cache()
+        foreign = bench.torch.cuda.memory_reserved()
+    net = tiny_gpt.build(bench, model)
+    optimizer = bench.torch.optim.AdamW(net.parameters(), lr=1e-4, foreach=gpu)
+    tokens = tiny_gpt.tokens(bench, model, batch, model.context)
+    tiny_gpt.training_step(net, optimizer, tokens)
+    found = defaultdict(list)
+    for _ in range(STEPS):
         optimizer.zero_grad(set_to_none=True)
-        cuda.empty_cache()
-        cuda.reset_peak_memory_stats()
-        for step in range(12):
-            length = self.model.context * (12 - step * 5 % 12) // 12
-            tokens = tiny_gpt.tokens(bench, self.model, self.batch, length)
-            tiny_gpt.training_step(net, optimizer, tokens)
-        cuda.synchronize()
-        return {
-            "varying lengths: peak": [float(cuda.max_memory_allocated())],
-            "varying lengths: reserved": [float(cuda.max_memory_reserved())],
-        }
+        now = highest = allocation.bytes_of([*allocation.state_of(net, optimizer), tokens])
+        for phase, moved in zip(PHASES, _of_phases(bench, net, optimizer, tokens), strict=True):
+            level = list(accumulate(moved, initial=now))[1:] or [now]
+            for point in range(1, POINTS + 1):
+                place = max(point * len(level) // POINTS - 1, 0)
+                found[f"{phase}, {100 * point // POINTS} %"].append(float(level[place]))
+            now, highest = level[-1], max(highest, *level)
+        found["peak"].append(float(highest))
+        if gpu:
+            found["reserved"].append(float(bench.torch.cuda.memory_reserved() - foreign))
+    return found | (_varying(bench, net, optimizer, model, batch) if gpu else {})
+
+
+def _varying(bench, net, optimizer, model, batch: int) -> dict[str, list[float]]:
+    """Peak of allocated bytes, and reserved bytes, after steps of as many lengths: blocks that fit no more stay."""
+    cuda = bench.torch.cuda
+    optimizer.zero_grad(set_to_none=True)
+    cuda.empty_cache()
+    cuda.reset_peak_memory_stats()
+    for step in range(12):
+        length = model.context * (12 - step * 5 % 12) // 12
+        tiny_gpt.training_step(net, optimizer, tiny_gpt.tokens(bench, model, batch, length))
+    cuda.synchronize()
+    return {
+        "varying lengths: peak": [float(cuda.max_memory_allocated())],
+        "varying lengths: reserved": [float(cuda.max_memory_reserved())],
+    }
 
 
 def _of_phases(bench, net, optimizer, tokens) -> list[list[int]]:
@@ -148,15 +143,6 @@ def _on_gpu(torch, phases) -> list[list[int]]:
         history._record_memory_history(enabled=None)
 
 
-def _running(start: int, changes) -> list[int]:
-    """The level after each change; the start alone where nothing changes."""
-    levels, now = [], start
-    for change in changes:
-        now += change
-        levels.append(now)
-    return levels or [start]
-
-
 def plot(result):
     """Allocated bytes over the points of the step, its peak, and what was predicted for the ends of its phases.
 
@@ -164,9 +150,8 @@ def plot(result):
     than all of them; so the title says where it ends.
     """
     rows = [row for row in result.rows if row["point"]]
-    peak = next((row["measured"] for row in result.rows if row["case"] == "peak"), None)
-    highest = max(row["measured"] for row in rows)
-    highest = highest if peak is None else max(highest, peak)
+    peak = result.measured.get("peak")
+    highest = max(peak or 0, *(row["measured"] for row in rows))
     title = say("title", highest=quantity(highest, "B"), end=quantity(rows[-1]["measured"], "B"))
 
     def paint(axes):

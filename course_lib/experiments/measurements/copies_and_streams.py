@@ -1,7 +1,7 @@
 """Large copies between host and GPU, both ways at once, and beside computation; `host_to_device` has other sizes."""
 
 from course_lib.accounting import hardware, roofline, units
-from course_lib.experiments.measurements.host_to_device import WAYS, copy
+from course_lib.experiments.measurements.host_to_device import WAYS, copy, over_pcie
 from course_lib.experiments.running import calls
 from course_lib.experiments.running.experiment import Case, Experiment, main_dtype
 from course_lib.experiments.running.rows import quantity_columns
@@ -20,58 +20,53 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
     product = roofline.matmul(PRODUCT, PRODUCT, PRODUCT, dtype)
     multiply = calls.product(PRODUCT, PRODUCT, PRODUCT, dtype)
     copied, large = roofline.Op("copy", 0, SIZE), units.format_bytes(SIZE)
-    found = [
-        Case(
-            f"copy alone: {way}",
-            say("calls", "copy", large=large, way=way),
-            (copied,),
-            build=lambda bench, way=way: copy(bench, way, SIZE),
-            expect=_copying,
-            facts={"bytes": SIZE},
-        )
-        for way in WAYS
-    ]
+    to_gpu, to_host = _copy("pinned, to the GPU"), _copy("pinned, to the host")
 
-    def beside(name, call, ops, build, expect, size=SIZE):
-        found.append(Case(name, call, ops, build, expect=expect, facts={"bytes": size}))
+    def case(name, call, ops, build, expect=_copying, size=SIZE):
+        return Case(name, call, ops, build, expect=expect, facts={"bytes": size})
 
-    beside(
-        "both directions at once",
-        say("calls", "both", large=large),
-        (copied, copied),
-        _both_ways,
-        _copying,
-        2 * SIZE,
-    )
-    beside(
-        "matrix product alone",
-        f"[{PRODUCT}×{PRODUCT}] @ [{PRODUCT}×{PRODUCT}]",
-        (product,),
-        multiply,
-        lambda device: roofline.predict_seconds(product, device=device),
-        product.bytes,
-    )
-    beside(
-        "copy, then product",
-        say("calls", "one-stream", large=large),
-        (copied, product),
-        calls.one_after_another(lambda bench: copy(bench, "pinned, to the GPU", SIZE), multiply),
-        lambda device: _together(device, product, sum),
-    )
-    for memory in ("pinned", "pageable"):
-        beside(
-            f"copy beside product, {memory}",
-            say("calls", "two-streams", large=large, memory=memory),
+    return (
+        *(
+            case(f"copy alone: {way}", say("calls", "copy", large=large, way=way), (copied,), _copy(way))
+            for way in WAYS
+        ),
+        case(
+            "both directions at once",
+            say("calls", "both", large=large),
+            (copied, copied),
+            _two_streams(to_gpu, to_host),
+            size=2 * SIZE,
+        ),
+        case(
+            "matrix product alone",
+            f"[{PRODUCT}×{PRODUCT}] @ [{PRODUCT}×{PRODUCT}]",
+            (product,),
+            multiply,
+            lambda device: roofline.predict_seconds(product, device=device),
+            product.bytes,
+        ),
+        case(
+            "copy, then product",
+            say("calls", "one-stream", large=large),
             (copied, product),
-            lambda bench, memory=memory: _two_streams(bench, memory, multiply),
-            lambda device: _together(device, product, max),
-        )
-    return tuple(found)
+            calls.one_after_another(to_gpu, multiply),
+            lambda device: _together(device, product, sum),
+        ),
+        *(
+            case(
+                f"copy beside product, {memory}",
+                say("calls", "two-streams", large=large, memory=memory),
+                (copied, product),
+                _two_streams(multiply, _copy(f"{memory}, to the GPU")),
+                lambda device: _together(device, product, max),
+            )
+            for memory in ("pinned", "pageable")
+        ),
+    )
 
 
 def _copying(device: hardware.Device) -> float | None:
-    """Seconds of a copy over PCIe at its full rate; None where the link is not known."""
-    return SIZE / device.links["pcie"] if "pcie" in device.links else None
+    return over_pcie(device, SIZE)
 
 
 def _together(device: hardware.Device, product: roofline.Op, how) -> float | None:
@@ -80,39 +75,30 @@ def _together(device: hardware.Device, product: roofline.Op, how) -> float | Non
     return None if copying is None else how((copying, roofline.predict_seconds(product, device=device)))
 
 
-# ---------------------------------------------------------------- what is timed
+def _copy(way: str) -> calls.Build:
+    return lambda bench: copy(bench, way, SIZE)
 
 
-def _both_ways(bench):
-    torch = bench.torch
-    up, down = (copy(bench, f"pinned, {way}", SIZE) for way in ("to the GPU", "to the host"))
-    other = torch.cuda.Stream()
-    torch.cuda.synchronize()
+def _two_streams(first: calls.Build, second: calls.Build) -> calls.Build:
+    """Both at once: the second call is queued on a stream of its own."""
 
-    def both():
-        up()
-        with torch.cuda.stream(other):
-            down()
+    def build(bench):
+        torch = bench.torch
+        here, beside = first(bench), second(bench)
+        other = torch.cuda.Stream()
+        torch.cuda.synchronize()
 
-    return both
+        def at_once():
+            here()
+            with torch.cuda.stream(other):
+                beside()
 
+        return at_once
 
-def _two_streams(bench, memory: str, multiply: calls.Build):
-    torch = bench.torch
-    up, product = copy(bench, f"{memory}, to the GPU", SIZE), multiply(bench)
-    other = torch.cuda.Stream()
-    torch.cuda.synchronize()
-
-    def at_once():
-        product()
-        with torch.cuda.stream(other):
-            up()
-
-    return at_once
+    return build
 
 
 def plot(result):
-    """Predicted and measured time of each case, on a logarithmic axis."""
     times, title = result.measured, say("title", "plain")
     pageable, pinned = (times.get(f"copy alone: {memory}, to the GPU") for memory in ("pageable", "pinned"))
     if pageable and pinned:

@@ -23,13 +23,13 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
             roofline.elementwise(rows * WIDTH, reads=1, dtype=dtype, name="ReLU"),
         )
         ops, call = layer * LAYERS, say("calls", "chain", layers=LAYERS, width=WIDTH, rows=rows)
-        for how, build in (("launched", _launched), ("graph", _replayed)):
+        for how, form in (("launched", lambda bench, call: call), ("graph", replayed)):
             found.append(
                 Case(
                     f"{units.counted(rows, 'row')}, {how}",
                     call,
                     ops,
-                    build=lambda bench, build=build, rows=rows: build(bench, rows, dtype),
+                    build=lambda bench, form=form, rows=rows: form(bench, _launched(bench, rows, dtype)),
                     expect=lambda device, ops=ops, how=how: _expected(device, ops, how),
                     facts={"rows": rows, "how": how},
                 )
@@ -67,10 +67,6 @@ def _launched(bench, rows: int, dtype: str):
             y = torch.mm(y, weight, out=buffers[number % 2]).relu_()
 
     return chain
-
-
-def _replayed(bench, rows: int, dtype: str):
-    return replayed(bench, _launched(bench, rows, dtype))
 
 
 def replayed(bench, call):
@@ -115,11 +111,9 @@ def _captures(bench, seconds: float, dtype: str) -> list[float]:
 
 
 def plot(result):
-    """Time of the chain over its rows, launched and replayed."""
     times, title = result.measured, say("title", "plain")
     if {"1 row, launched", "1 row, graph"} <= set(times):
-        factor = times["1 row, launched"] / times["1 row, graph"]
-        title = say("title", "found", factor=factor)
+        title = say("title", "found", factor=times["1 row, launched"] / times["1 row, graph"])
     return curves(result, x="rows", title=title, axis=say("axis"), by="how")
 
 

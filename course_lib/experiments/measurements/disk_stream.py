@@ -91,7 +91,6 @@ def _read(file, target) -> None:
 
 
 def plot(result):
-    """Measured and predicted rate of each case, on a logarithmic axis."""
     rates = result.measured
     cold, warm = rates.get("cold, from the disk"), rates.get("warm, from the page cache")
     title = say("title", "plain")

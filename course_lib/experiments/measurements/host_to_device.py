@@ -29,17 +29,18 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 
 def _case(way: str, size: int) -> Case:
-    def expect(device: hardware.Device) -> float | None:
-        """Seconds at the full rate of PCIe, where the device says it."""
-        return size / device.links["pcie"] if "pcie" in device.links else None
-
     return Case(
         f"{way}, {binary_size(size)}",
         "target.copy_(source, non_blocking=True)",
         build=lambda bench: copy(bench, way, size),
-        expect=expect,
+        expect=lambda device: over_pcie(device, size),
         facts={"way": way, "bytes": size},
     )
+
+
+def over_pcie(device: hardware.Device, size: int) -> float | None:
+    """Seconds of a copy of `size` bytes at the full rate of PCIe; None where the device does not say it."""
+    return size / device.links["pcie"] if "pcie" in device.links else None
 
 
 def copy(bench: Bench, way: str, size: int):
@@ -53,7 +54,6 @@ def copy(bench: Bench, way: str, size: int):
 
 
 def plot(result):
-    """Measured and predicted rate by size for each way, on logarithmic axes."""
     rates = result.measured
     best = max(rates, key=rates.get)
     title = say("title", rate=quantity(rates[best], "B/s"), best=best)

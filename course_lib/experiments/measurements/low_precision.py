@@ -1,11 +1,12 @@
 """The same matrix product, and the same step of a small network, in one number format after another."""
 
-import contextlib
+from collections.abc import Callable
+from functools import partial
 
 from course_lib.accounting import hardware, roofline
 from course_lib.experiments.running import calls, timing
 from course_lib.experiments.running.bench import torch_dtype
-from course_lib.experiments.running.errors import Unavailable, in_one_line
+from course_lib.experiments.running.errors import Unavailable
 from course_lib.experiments.running.experiment import Case, Experiment
 from course_lib.experiments.running.rows import quantity_columns
 from course_lib.figures.charts import dots
@@ -28,30 +29,23 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
         for dtype in FORMATS[kind]:
             op = roofline.matmul(side, side, side, dtype)
             size = "product" if side == sides[0] else f"product of {side}³"
-            found.append(
-                Case(
-                    f"{size}, {dtype}",
-                    say("calls", "product", side=side, dtype=dtype),
-                    (op,),
-                    observe=lambda bench, seconds, side=side, dtype=dtype: _product(bench, seconds, side, dtype),
-                    expect=lambda device, op=op: _expected(device, (op,)),
-                    facts={"format": dtype, "flops": op.flops},
-                )
-            )
+            call = say("calls", "product", side=side, dtype=dtype)
+            found.append(_case(f"{size}, {dtype}", call, (op,), partial(_product, side=side, dtype=dtype), dtype))
     for dtype in [name for name in FORMATS[kind] if not name.startswith("fp8")]:
         ops = _mlp_ops(rows, width, dtype)
         how = {"bf16": "autocast to bf16", "fp16": "autocast to fp16"}.get(dtype, dtype)
-        found.append(
-            Case(
-                f"MLP step, {how}",
-                say("calls", "step", width=width, wide=4 * width, rows=rows),
-                ops,
-                observe=lambda bench, seconds, dtype=dtype: _mlp(bench, seconds, rows, width, dtype),
-                expect=lambda device, ops=ops: _expected(device, ops),
-                facts={"format": how, "flops": sum(op.flops for op in ops)},
-            )
-        )
+        call = say("calls", "step", width=width, wide=4 * width, rows=rows)
+        found.append(_case(f"MLP step, {how}", call, ops, partial(_mlp, rows=rows, width=width, dtype=dtype), how))
     return tuple(found)
+
+
+def _case(name: str, call: str, ops: tuple[roofline.Op, ...], observe: Callable, how: str) -> Case:
+    def expect(device: hardware.Device) -> float | None:
+        """The roofline's seconds, None for a format without a peak."""
+        return roofline.predict_seconds(ops, device=device) if ops[0].dtype in device.peaks else None
+
+    facts = {"format": how, "flops": sum(op.flops for op in ops)}
+    return Case(name, call, ops, observe=observe, expect=expect, facts=facts)
 
 
 def _mlp_ops(rows: int, width: int, dtype: str) -> tuple[roofline.Op, ...]:
@@ -67,25 +61,7 @@ def _mlp_ops(rows: int, width: int, dtype: str) -> tuple[roofline.Op, ...]:
     return (*found, roofline.matmul(rows, width, wide, dtype, name="down, inputs"))
 
 
-def _expected(device: hardware.Device, ops) -> float | None:
-    """The roofline's seconds, None for a format without a peak."""
-    if any(op.dtype not in device.peaks for op in ops):
-        return None
-    return roofline.predict_seconds(ops, device=device)
-
-
 # ---------------------------------------------------------------- what is timed
-
-
-@contextlib.contextmanager
-def fp32_products(torch, dtype: str):
-    """Products of fp32 matrices in TF32 if that is asked for, else not, whatever the learner set."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if dtype == "tf32" else "highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 def _need(torch, on: str, dtype: str) -> None:
@@ -103,38 +79,9 @@ def _need(torch, on: str, dtype: str) -> None:
 def _product(bench, seconds: float, side: int, dtype: str):
     torch = bench.torch
     _need(torch, bench.on, dtype)
-    with torch.inference_mode(), fp32_products(torch, dtype):
-        build = _fp8_product(side) if dtype.startswith("fp8") else calls.product(side, side, side, dtype)
-        return _timed(build(bench), seconds)
-
-
-def _timed(call, seconds: float) -> tuple[float, ...]:
-    timed = timing.measure(call, seconds=seconds)
-    if timed.interrupted:
-        raise KeyboardInterrupt
-    return timed.values
-
-
-def _fp8_product(side: int) -> calls.Build:
-    """fp8 operands with one scale each, accumulated in fp32, result in bf16; the right operand by columns, as the
-    hardware wants it.
-    """
-
-    def build(bench):
-        torch = bench.torch
-        a, b = (bench.random(side, side, dtype="bf16").to(torch.float8_e4m3fn) for _ in range(2))
-        one = torch.ones((), dtype=torch.float32, device=bench.on)
-
-        def call():
-            return torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True)
-
-        try:
-            call()
-        except (AttributeError, TypeError, ValueError, RuntimeError) as problem:
-            raise Unavailable(f"This torch multiplies no fp8 matrices here. {in_one_line(problem)}") from None
-        return call
-
-    return build
+    with torch.inference_mode(), timing.fp32_products(torch, dtype):
+        build = calls.fp8_product(side) if dtype.startswith("fp8") else calls.product(side, side, side, dtype)
+        return timing.measure_whole(build(bench), seconds=seconds).values
 
 
 def _mlp(bench, seconds: float, rows: int, width: int, dtype: str):
@@ -152,12 +99,11 @@ def _mlp(bench, seconds: float, rows: int, width: int, dtype: str):
         up.grad = down.grad = None
         loss.backward()
 
-    with fp32_products(torch, dtype):
-        return _timed(step, seconds)
+    with timing.fp32_products(torch, dtype):
+        return timing.measure_whole(step, seconds=seconds).values
 
 
 def plot(result):
-    """Predicted and measured time of each case, on a logarithmic axis."""
     times, title = result.measured, say("title", "plain")
     if {"product, fp32", "product, bf16"} <= set(times):
         product = times["product, fp32"] / times["product, bf16"]

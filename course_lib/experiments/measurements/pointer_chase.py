@@ -32,23 +32,18 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 def _case(working_set: int, apart: int) -> Case:
     nodes = working_set // apart
 
-    def build(bench: Bench):
-        chase, _ = chaser(bench, nodes, apart)
-        return chase
+    def expect(device: hardware.Device) -> float | None:
+        """None for a device that is known by its data sheet only, which states no latency."""
+        return apart / device.memory_bandwidth if device.call_overhead else None
 
     return Case(
         binary_size(working_set),
         say("calls", "nodes", nodes=nodes, apart=apart),
-        build=build,
+        build=lambda bench: chaser(bench, nodes, apart)[0],
         share=HOPS,
-        expect=lambda device: None if _data_sheet(device) else apart / device.memory_bandwidth,
+        expect=expect,
         facts={"working_set": working_set},
     )
-
-
-def _data_sheet(device: hardware.Device) -> bool:
-    """Whether `device` is known by its data sheet only, which states no latency and so promises nothing here."""
-    return not device.call_overhead
 
 
 def chaser(bench: Bench, nodes: int, apart: int):

@@ -8,7 +8,6 @@ is predicted by `memory.training_peak`.
 from dataclasses import dataclass, replace
 
 from course_lib.accounting import flops, hardware, memory
-from course_lib.experiments.measurements.low_precision import fp32_products
 from course_lib.experiments.nets import tiny_gpt
 from course_lib.experiments.running import allocation, timing
 from course_lib.experiments.running.compiling import compiling
@@ -97,7 +96,7 @@ def measure(bench, model, seq: int, rung: Rung, seconds: float) -> tuple[tuple[f
     def step():
         return tiny_gpt.training_step(net, optimizer, tokens, autocast=rung.autocast)
 
-    with fp32_products(torch, rung.products):
+    with timing.fp32_products(torch, rung.products):
         if rung.compiled:
             with compiling(bench):
                 for block in net.h:
@@ -108,14 +107,10 @@ def measure(bench, model, seq: int, rung: Rung, seconds: float) -> tuple[tuple[f
         optimizer.zero_grad(set_to_none=True)
         lasting = allocation.bytes_of([*allocation.state_of(net, optimizer), tokens])
         peak = float(lasting + allocation.rise(bench, step))
-        timed = timing.measure(step, seconds=seconds, at_least=3)
-    if timed.interrupted:
-        raise KeyboardInterrupt
-    return timed.values, peak
+        return timing.measure_whole(step, seconds=seconds, at_least=3).values, peak
 
 
 def plot(result):
-    """Tokens a second of every rung, and what the peak would allow."""
     rates = result.measured
     best = max(rates, key=rates.get)
     title = say("title", "plain")

@@ -64,17 +64,11 @@ def cases(device: hardware.Device, quick: bool) -> tuple[Case, ...]:
 
 
 def _case(name: str, model, setting: Setting) -> Case:
-    def observe(bench: Bench, seconds: float) -> list[float]:
-        return [peak(bench, model, setting)]
-
-    def expect(device: hardware.Device) -> float:
-        return float(int(predicted_peak(model, setting, device)))
-
     return Case(
         name,
         str(setting),
-        observe=observe,
-        expect=expect,
+        observe=lambda bench, seconds: [peak(bench, model, setting)],
+        expect=lambda device: float(int(predicted_peak(model, setting, device))),
         facts={"weights": precision.nbytes(int(model.parameters()), "bf16" if setting.precision == "bf16" else "fp32")},
     )
 
@@ -105,7 +99,6 @@ def trained(bench: Bench, model, setting: Setting):
 
 
 def plot(result):
-    """Predicted and measured peak of each case, on a logarithmic axis."""
     peaks = result.measured
     title = say("title", "plain")
     if {"batch 1", "batch 8"} <= set(peaks):

@@ -38,8 +38,7 @@ def build(bench, model: models.Transformer, attention="eager", recompute="none",
     attention: "eager" or "sdpa". recompute: "none", or "full": each block is checkpointed, without reentrant autograd,
     when it trains. dtype: of the weights. ValueError for a model that is not built as GPT-2 with gelu-tanh.
     """
-    _check(model, attention, recompute)
-    net = _module(bench.torch)(model, attention, recompute, bench.on, torch_dtype(bench.torch, dtype))
+    net = on_meta(model, attention, recompute).to(torch_dtype(bench.torch, dtype)).to_empty(device=bench.on)
     with bench.torch.no_grad():
         for name, parameter in net.named_parameters():
             if parameter.dim() == 2:
@@ -56,12 +55,6 @@ def on_meta(model: models.Transformer, attention="eager", recompute="none"):
     """
     import torch
 
-    _check(model, attention, recompute)
-    return _module(torch)(model, attention, recompute, "meta", torch.float32)
-
-
-def _check(model: models.Transformer, attention: str, recompute: str) -> None:
-    """ValueError for arguments that are none of the words, or a model that is not built as GPT-2 with gelu-tanh."""
     if attention not in ("eager", "sdpa") or recompute not in ("none", "full"):
         raise ValueError(
             f"attention={attention!r} must be 'eager' or 'sdpa', recompute={recompute!r} 'none' or 'full'."
@@ -73,6 +66,8 @@ def _check(model: models.Transformer, attention: str, recompute: str) -> None:
         raise ValueError(
             f"{model.name} is not a GPT-2 without dropout: {', '.join(differs) or 'dropout or heads'} differ."
         )
+    with torch.device("meta"):  # where torch's own layers draw no weights from the learner's random state
+        return _module(torch)(model, attention, recompute)
 
 
 def tokens(bench, model: models.Transformer, batch: int, seq: int):
@@ -130,45 +125,23 @@ def _module(torch):
 
     nn, F = torch.nn, torch.nn.functional
 
-    def empty(*shape, kind):
-        """A parameter; kind is (device, dtype), here and below."""
-        device, dtype = kind
-        return nn.Parameter(torch.empty(*shape, device=device, dtype=dtype))
-
-    # Embedding and LayerNorm of torch would draw their weights from the learner's random state.
-    class Embedding(nn.Module):
-        def __init__(self, rows, width, kind):
-            super().__init__()
-            self.weight = empty(rows, width, kind=kind)
-
-        def forward(self, index):
-            return F.embedding(index, self.weight)
-
-    class LayerNorm(nn.Module):
-        def __init__(self, width, kind):
-            super().__init__()
-            self.weight, self.bias = empty(width, kind=kind), empty(width, kind=kind)
-
-        def forward(self, x):
-            return F.layer_norm(x, self.weight.shape, self.weight, self.bias)
-
     class Conv1D(nn.Module):
         """A linear layer whose weight is [inputs, outputs]."""
 
-        def __init__(self, inputs, outputs, kind):
+        def __init__(self, inputs, outputs):
             super().__init__()
-            self.weight, self.bias = empty(inputs, outputs, kind=kind), empty(outputs, kind=kind)
+            self.weight, self.bias = (nn.Parameter(torch.empty(shape)) for shape in ((inputs, outputs), outputs))
 
         def forward(self, x):
             y = torch.addmm(self.bias, x.view(-1, x.size(-1)), self.weight)
             return y.view(*x.size()[:-1], self.bias.numel())
 
     class Attention(nn.Module):
-        def __init__(self, model, attention, layer, kind):
+        def __init__(self, model, attention, layer):
             super().__init__()
             self.width, self.attention, self.layer = model.head_width, attention, layer
-            self.c_attn = Conv1D(model.d_model, 3 * model.d_model, kind)
-            self.c_proj = Conv1D(model.d_model, model.d_model, kind)
+            self.c_attn = Conv1D(model.d_model, 3 * model.d_model)
+            self.c_proj = Conv1D(model.d_model, model.d_model)
 
         def forward(self, x, mask, cache):
             query, key, value = (
@@ -192,10 +165,10 @@ def _module(torch):
             return self.c_proj(y.reshape(*y.shape[:-2], -1))
 
     class MLP(nn.Module):
-        def __init__(self, model, kind):
+        def __init__(self, model):
             super().__init__()
-            self.c_fc = Conv1D(model.d_model, model.mlp_width, kind)
-            self.c_proj = Conv1D(model.mlp_width, model.d_model, kind)
+            self.c_fc = Conv1D(model.d_model, model.mlp_width)
+            self.c_proj = Conv1D(model.mlp_width, model.d_model)
 
         def forward(self, x):
             x = self.c_fc(x)
@@ -203,25 +176,25 @@ def _module(torch):
             return self.c_proj(x)
 
     class Block(nn.Module):
-        def __init__(self, model, attention, layer, kind):
+        def __init__(self, model, attention, layer):
             super().__init__()
-            self.ln_1 = LayerNorm(model.d_model, kind)
-            self.attn = Attention(model, attention, layer, kind)
-            self.ln_2 = LayerNorm(model.d_model, kind)
-            self.mlp = MLP(model, kind)
+            self.ln_1 = nn.LayerNorm(model.d_model)
+            self.attn = Attention(model, attention, layer)
+            self.ln_2 = nn.LayerNorm(model.d_model)
+            self.mlp = MLP(model)
 
         def forward(self, x, mask, cache):
             x = self.attn(self.ln_1(x), mask, cache) + x
             return x + self.mlp(self.ln_2(x))
 
     class GPT(nn.Module):
-        def __init__(self, model, attention, recompute, *kind):
+        def __init__(self, model, attention, recompute):
             super().__init__()
             self.attention, self.recompute = attention, recompute
-            self.wte = Embedding(model.vocab, model.d_model, kind)
-            self.wpe = Embedding(model.context, model.d_model, kind)
-            self.h = nn.ModuleList(Block(model, attention, layer, kind) for layer in range(model.layers))
-            self.ln_f = LayerNorm(model.d_model, kind)
+            self.wte = nn.Embedding(model.vocab, model.d_model)
+            self.wpe = nn.Embedding(model.context, model.d_model)
+            self.h = nn.ModuleList(Block(model, attention, layer) for layer in range(model.layers))
+            self.ln_f = nn.LayerNorm(model.d_model)
 
         def forward(self, tokens, labels=None, cache=None) -> Output:
             """tokens [batch, new]; labels: the same tokens, shifted here. cache: a KVCache, which `tokens` extend: the

@@ -102,7 +102,7 @@ def _software() -> list[tuple[str, str]]:
         software = _line("software", case, python=python, torch=torch.__version__, threads=threads)
     except Unavailable:
         software = _line("software", "no-torch", python=python)
-    missing = [what for name, what in say.table("packages").items() if not _installed(name)]
+    missing = [what for name, what in say.table("packages").items() if not importlib.util.find_spec(name)]
     return [
         software,
         _line("processor", name=this.cpu_name, memory=units.format_bytes(this.memory)),
@@ -110,13 +110,6 @@ def _software() -> list[tuple[str, str]]:
         _line("compiler", "compiler" if compiler else "no-compiler", path=compiler),
         _line("packages", "missing" if missing else "complete", packages=", ".join(missing)),
     ]
-
-
-def _installed(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ImportError:
-        return False
 
 
 def _measured(on: str, entry: dict) -> list[tuple[str, str]]:

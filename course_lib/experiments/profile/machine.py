@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.accounting import units
@@ -28,9 +28,6 @@ class Machine:
     cores: int
     memory: int
     gpu: str | None
-
-    def as_dict(self) -> dict:
-        return asdict(self)
 
     @property
     def cpu_name(self) -> str:

@@ -3,23 +3,12 @@
 Each function times for about its `budget` in seconds and writes what it found to `raw`.
 """
 
-import contextlib
-from collections.abc import Callable
-
-from course_lib.experiments.running import timing
+from course_lib.experiments.running import calls, timing
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.errors import Unavailable
 
 LONGEST = 0.5  # s; a matrix product that would take longer is left out
 MB = 10**6
-
-
-def timed(call, *, seconds: float, at_least: int = 5) -> timing.Repeats:
-    """`timing.measure`, where an interrupt ends the whole profile: half a profile is none."""
-    repeats = timing.measure(call, seconds=seconds, at_least=at_least)
-    if repeats.interrupted:
-        raise KeyboardInterrupt
-    return repeats
 
 
 def record(repeats: timing.Repeats, amount: float | None = None) -> dict:
@@ -31,59 +20,26 @@ def record(repeats: timing.Repeats, amount: float | None = None) -> dict:
     return kept if amount is None else {**kept, "rate": amount / repeats.median}
 
 
-@contextlib.contextmanager
-def fp32_products(torch, precision: str):
-    """Whether products of fp32 matrices may use TF32 ("high") or not ("highest"), for the length of a with-block."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(precision)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
-
-
 # ---------------------------------------------------------------- arithmetic
 
 
 def gemm(bench: Bench, dtype: str, sides: tuple[int, ...], budget: float, raw: dict) -> None:
     """2·n³ FLOP in `dtype` for each n, as far as they take no more than about `LONGEST`."""
     kept = raw["gemm"].setdefault(dtype, {})
-    with fp32_products(bench.torch, "high" if dtype == "tf32" else "highest"):
+    with timing.fp32_products(bench.torch, dtype):
         for n in sides:
             if str(n // 2) in kept and 8 * min(kept[str(n // 2)]["seconds"]) > LONGEST:
                 return
             try:
-                call = _product(bench, n, n, n, dtype)
+                build = calls.fp8_product(n) if dtype.startswith("fp8") else calls.product(n, n, n, dtype)
+                call = build(bench)
             except Unavailable:  # fp8 needs a torch built for it
                 del raw["gemm"][dtype]
                 return
-            repeats = timed(call, seconds=budget / len(sides), at_least=3)
+            repeats = timing.measure_whole(call, seconds=budget / len(sides), at_least=3)
             # the better of two rounds: it is a ceiling
             if str(n) not in kept or repeats.median < kept[str(n)]["median"]:
                 kept[str(n)] = record(repeats, 2 * n**3)
-
-
-def _product(bench: Bench, m: int, k: int, n: int, dtype: str) -> Callable[[], object]:
-    if dtype.startswith("fp8"):
-        return _fp8_product(bench, m, k, n)
-    a, b, c = bench.random(m, k, dtype=dtype), bench.random(k, n, dtype=dtype), bench.empty(m, n, dtype=dtype)
-    return lambda: bench.torch.mm(a, b, out=c)
-
-
-def _fp8_product(bench: Bench, m: int, k: int, n: int) -> Callable[[], object]:
-    """fp8 e4m3 operands with one scale each, result in bf16; the right operand lies column by column."""
-    torch = bench.torch
-    a, b = (bench.random(rows, k, dtype="bf16").to(torch.float8_e4m3fn) for rows in (m, n))
-    one = torch.ones((), device=bench.on)
-
-    def call():
-        return torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True)
-
-    try:
-        call()
-    except (AttributeError, TypeError, RuntimeError) as problem:
-        raise Unavailable(f"This torch multiplies no fp8 matrices here: {type(problem).__name__}.") from None
-    return call
 
 
 def functions(bench: Bench, budget: float, raw: dict) -> None:
@@ -93,7 +49,7 @@ def functions(bench: Bench, budget: float, raw: dict) -> None:
     """
     torch, rows, width = bench.torch, 512, 512
     x, out = bench.random(rows, width), bench.empty(rows, width)
-    calls = {
+    forms = {
         "copy": lambda: out.copy_(x),
         "exp": lambda: torch.exp(x, out=out),
         "erf": lambda: torch.erf(x, out=out),
@@ -102,10 +58,11 @@ def functions(bench: Bench, budget: float, raw: dict) -> None:
         "softmax": lambda: torch.softmax(x, -1),
         "layer norm": lambda: torch.nn.functional.layer_norm(x, (width,)),
     }
-    seconds = budget / len(calls)
+    seconds = budget / len(forms)
     with timing.single_thread(torch):
         raw["functions"] = {
-            name: record(timed(call, seconds=seconds, at_least=3), rows * width) for name, call in calls.items()
+            name: record(timing.measure_whole(call, seconds=seconds, at_least=3), rows * width)
+            for name, call in forms.items()
         }
 
 
@@ -114,8 +71,7 @@ def functions(bench: Bench, budget: float, raw: dict) -> None:
 
 def add(bench: Bench, elements: int, seconds: float) -> timing.Repeats:
     """Repeats of a + b into c, arrays of `elements` numbers."""
-    a, b, c = bench.random(elements), bench.random(elements), bench.empty(elements)
-    return timed(lambda: bench.torch.add(a, b, out=c), seconds=seconds)
+    return timing.measure_whole(calls.addition(elements, "fp32")(bench), seconds=seconds)
 
 
 def memory_bandwidth(bench: Bench, elements: int, budget: float, raw: dict) -> None:
@@ -150,7 +106,7 @@ def latency(bench: Bench, budget: float, raw: dict) -> None:
             raw["latency"] = {"unavailable": str(reason)}
             return
         with timing.single_thread(bench.torch):
-            repeats = timed(chase, seconds=budget / len(sizes), at_least=3)
+            repeats = timing.measure_whole(chase, seconds=budget / len(sizes), at_least=3)
         raw["latency"][str(size)] = record(repeats.scaled(1 / pointer_chase.HOPS))
 
 
@@ -167,8 +123,10 @@ def fresh_allocation(bench: Bench, budget: float, raw: dict) -> None:
         seconds = budget / len(sizes) / 2
         with timing.single_thread(bench.torch):
             raw["fresh_allocation"][str(size)] = {
-                "new result": record(timed(x.clone, seconds=seconds, at_least=3), size),
-                "out=": record(timed(lambda x=x, out=out: out.copy_(x), seconds=seconds, at_least=3), size),
+                "new result": record(timing.measure_whole(x.clone, seconds=seconds, at_least=3), size),
+                "out=": record(
+                    timing.measure_whole(lambda x=x, out=out: out.copy_(x), seconds=seconds, at_least=3), size
+                ),
             }
 
 
@@ -177,10 +135,8 @@ def fresh_allocation(bench: Bench, budget: float, raw: dict) -> None:
 
 def call_overhead(bench: Bench, budget: float, raw: dict) -> None:
     raw["call_overhead"]["add of 16 numbers"] = record(add(bench, 16, budget / 2))
-    a, b, c = bench.random(8, 8), bench.random(8, 8), bench.empty(8, 8)
-    raw["call_overhead"]["matrix product 8×8×8"] = record(
-        timed(lambda: bench.torch.mm(a, b, out=c), seconds=budget / 2)
-    )
+    product = calls.product(8, 8, 8, "fp32")(bench)
+    raw["call_overhead"]["matrix product 8×8×8"] = record(timing.measure_whole(product, seconds=budget / 2))
 
 
 def launch(bench: Bench, budget: float, raw: dict) -> None:
@@ -200,8 +156,8 @@ def launch(bench: Bench, budget: float, raw: dict) -> None:
             x.add_(1.0)
 
     raw["launch"] = {
-        "alone": record(timed(alone, seconds=budget / 2)),
-        "in a row": record(timed(in_a_row, seconds=budget / 2).scaled(1 / 100)),
+        "alone": record(timing.measure_whole(alone, seconds=budget / 2)),
+        "in a row": record(timing.measure_whole(in_a_row, seconds=budget / 2).scaled(1 / 100)),
     }
 
 
@@ -211,7 +167,8 @@ def pcie(bench: Bench, budget: float, raw: dict) -> None:
 
     size, ways = 64 * 2**20, host_to_device.WAYS
     raw["pcie"] = {
-        way: record(timed(host_to_device.copy(bench, way, size), seconds=budget / len(ways)), size) for way in ways
+        way: record(timing.measure_whole(host_to_device.copy(bench, way, size), seconds=budget / len(ways)), size)
+        for way in ways
     }
 
 

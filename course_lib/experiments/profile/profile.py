@@ -20,7 +20,7 @@ from datetime import date
 
 from course_lib import atomic
 from course_lib.accounting import hardware
-from course_lib.experiments.profile import machine, steps
+from course_lib.experiments.profile import gauges, machine, steps
 from course_lib.experiments.profile.steps import Step
 from course_lib.experiments.running import timing
 from course_lib.words import words
@@ -87,39 +87,24 @@ def stale(data: dict) -> str:
 def conditions() -> dict:
     """Under what something is measured now: versions, threads, machine."""
     torch = timing.need_torch()
+    with gauges.reading(torch) as gauge:
+        driver = gauge and gauge.driver()
     return {
-        "machine": machine.this().as_dict(),
+        "machine": asdict(machine.this()),
         "torch": torch.__version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "threads": torch.get_num_threads(),
-        **({"cuda": torch.version.cuda, "driver": _driver()} if torch.cuda.is_available() else {}),
+        **({"cuda": torch.version.cuda, "driver": driver} if torch.cuda.is_available() else {}),
     }
-
-
-def _driver() -> str | None:
-    """Version of the NVIDIA driver through NVML, if its Python binding is installed."""
-    try:
-        import pynvml
-
-        pynvml.nvmlInit()
-        return str(pynvml.nvmlSystemGetDriverVersion())
-    except Exception:  # an optional detail: no binding, no library, no permission
-        return None
 
 
 def entry(device: hardware.Device) -> dict:
     """The entry of the profile file of a measured Device."""
+    facts = ("id", "name", "kind", "peaks", "memory_bandwidth", "memory_capacity", "call_overhead", "links")
     return {
-        "id": device.id,
-        "name": device.name,
-        "kind": device.kind,
-        "peaks": dict(device.peaks),
-        "memory_bandwidth": device.memory_bandwidth,
-        "memory_capacity": device.memory_capacity,
-        "call_overhead": device.call_overhead,
+        **{fact: getattr(device, fact) for fact in facts},
         "levels": {name: asdict(level) for name, level in device.levels.items()},
-        "links": dict(device.links),
         "measured_at": device.source("memory_bandwidth")[1],
     }
 

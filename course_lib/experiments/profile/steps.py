@@ -25,7 +25,7 @@ FULL = {
 class Step:
     """One part of the measurement, so that its progress can be shown; budget: seconds that it times for."""
 
-    label: str
+    name: str
     budget: float
     run: Callable[[], None]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from course_lib.accounting import hardware, units
 from course_lib.experiments import registry
 from course_lib.experiments.running.errors import Unavailable
-from course_lib.experiments.running.result import SCHEMA, Result, parse, plain, sign, verify
+from course_lib.experiments.running.result import SCHEMA, Result, sign, verified
 
 # What torch calls a GPU -> its id in the catalogue. The first pattern that is found decides, so the narrower ones come
 # first.
@@ -46,10 +46,6 @@ def device_id(kind: str, name: str) -> str:
     return known or re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def is_data_centre(id: str) -> bool:
-    return id in DATA_CENTRE
-
-
 def read(path: Path) -> dict:
     """The recording in a file, checked: readable, schema known, digest fits, every result well formed.
 
@@ -62,18 +58,14 @@ def read(path: Path) -> dict:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         raise Unavailable(f"{name} cannot be read: {type(problem).__name__}.") from None
-    data = verify(parse(text, name), name)
+    data = verified(text, name)
     try:
-        results = [Result.from_dict(result) for result in data["results"].values()]
+        results = {key: Result.from_dict(result) for key, result in data["results"].items()}
         if not all(isinstance(text, str) for item in unavailable(data).items() for text in item):
             raise TypeError("a reason for what is unavailable is no text")
         entry = data["device"]
         hardware.measured(entry)
-        wrong = [
-            r.name
-            for key, r in zip(data["results"], results, strict=True)
-            if r.name != key or r.device["id"] != entry["id"]
-        ]
+        wrong = [r.name for key, r in results.items() if r.name != key or r.device["id"] != entry["id"]]
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         raise Unavailable(f"{name} is refused: {problem}") from None
     if wrong:
@@ -89,8 +81,7 @@ def unavailable(data: dict) -> dict[str, str]:
 def _all() -> tuple[dict[str, dict], dict[str, Unavailable]]:
     """(device id -> recording, file name -> why it is refused)."""
     good, bad = {}, {}
-    place = folder()
-    for file in sorted(place.glob("*.json")):
+    for file in sorted(folder().glob("*.json")):
         try:
             data = _read(file, file.stat().st_mtime_ns)
             good[data["device"]["id"]] = data
@@ -156,13 +147,13 @@ def combine(
     return sign(
         {
             "schema": SCHEMA,
-            "device": plain(entry),
-            "conditions": plain(conditions),
+            "device": entry,
+            "conditions": conditions,
             "command": command,
-            "profile_raw": plain(raw),
+            "profile_raw": raw,
             "results": {result.name: result.as_dict() for result in results},
-            "unavailable": dict(unavailable or {}),
-            "gauges": plain(gauges or {}),
+            "unavailable": unavailable or {},
+            "gauges": gauges or {},
         }
     )
 

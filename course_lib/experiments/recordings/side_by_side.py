@@ -115,7 +115,10 @@ def compare(result: Result, recorded: Result | str | None = None) -> SideBySide:
         say("recorded", machine=_machine(beside)) if beside else say("not-recorded"),
         *refused,
         *((_data_centre(result.name, gpu, dashes),) if _any(rows, "data_centre") else ()),
-        *(_published(case, found) for case, found in others.items()),
+        *(
+            say("published", case=case, on=found.hardware.name, **vars(found), **vars(found.source))
+            for case, found in others.items()
+        ),
     )
     beside_name = beside.device["name"] if beside else None
     heading = say("columns", "recorded-on", device=gpu.device["name"]) if gpu else say("columns", "data-sheet")
@@ -137,8 +140,7 @@ def _any(rows, key: str) -> bool:
 def _machine(result: Result) -> str:
     p = result.provenance
     case = "gpu" if p["on"] == "cuda" else "one-thread" if p["threads"] == 1 else "threads"
-    about = {key: p[key] for key in ("threads", "dtype", "torch", "date")}
-    return say("machine" if p["dtype"] else "machine-without-dtype", case, name=result.device["name"], **about)
+    return say("machine" if p["dtype"] else "machine-without-dtype", case, name=result.device["name"], **p)
 
 
 def _given(name: str, recorded) -> Result:
@@ -161,10 +163,10 @@ def _find(name: str) -> tuple[Result | None, tuple[str, ...]]:
 
 def _recorded_gpu(name: str, beside: Result | None) -> Result | None:
     """A recording of a data-centre GPU: the one that is shown anyway, else the first there is."""
-    if beside and loading.is_data_centre(beside.device["id"]):
+    if beside and beside.device["id"] in loading.DATA_CENTRE:
         return beside
     first = next(iter(loading.recorded(name)), None)  # data-centre GPUs come first
-    return loading.load(name, first) if first and loading.is_data_centre(first) else None
+    return loading.load(name, first) if first in loading.DATA_CENTRE else None
 
 
 def _promised(result: Result) -> dict[str, float | None]:
@@ -183,17 +185,3 @@ def _data_centre(name: str, gpu: Result | None, dashes: bool) -> str:
     case, which = ("recorded", _machine(gpu)) if gpu else ("predicted", hardware.load(STAND_IN).name)
     sentence = say("data-centre", case, gpu=which, sizes=sizes)
     return f"{sentence} {say('data-centre', 'dash')}" if dashes else sentence
-
-
-def _published(case: str, found: published.Figure) -> str:
-    return say(
-        "published",
-        case=case,
-        measures=found.measures,
-        device=found.hardware.name,
-        dtype=found.dtype,
-        conditions=found.conditions,
-        publisher=found.source.publisher,
-        title=found.source.title,
-        year=found.year,
-    )

@@ -75,18 +75,10 @@ def record(
 def check(file: str | os.PathLike) -> str:
     """What the recording in `file` holds, and what it lacks and why; Unavailable with the reason if it is not valid."""
     data = loading.read(Path(file))
-    conditions, held = data["conditions"], [name for name in registry.names() if name in data["results"]]
+    held = ", ".join(name for name in registry.names() if name in data["results"])
     return "\n".join(
         [
-            say(
-                "valid",
-                file=Path(file).name,
-                device=data["device"]["name"],
-                id=data["device"]["id"],
-                held=", ".join(held),
-                torch=conditions["torch"],
-                date=conditions["date"],
-            ),
+            say("valid", file=Path(file).name, held=held, **(data["device"] | data["conditions"])),
             *(say("unavailable", name=name, reason=reason) for name, reason in loading.unavailable(data).items()),
         ]
     )
@@ -183,8 +175,6 @@ def _measure(
         tell("begin", "profile")
         measured = _profile(quick)
         with gauges.reading(torch) as gauge:
-            if gauge:
-                measured["conditions"]["driver"] = gauge.driver()
             tell("profile", "profile", measured, gauge and gauge.state())
     profile.use(measured)
     for number, name in enumerate(names):

@@ -5,6 +5,7 @@ keeps its own maximum, which counts blocks rounded up to 512 B.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import accumulate
 
 from course_lib.experiments.running.bench import Bench
 from course_lib.experiments.running.torch_events import silent
@@ -28,7 +29,7 @@ def rise(bench: Bench, call: Callable[[], object]) -> int:
     """By how many bytes allocated memory exceeds, at most, what it was before `call()`, whose result is held on to."""
     if bench.on == "cuda":
         return _rise_on_gpu(bench.torch, call)
-    return _highest(changes(bench.torch, call))
+    return max(accumulate(changes(bench.torch, call), initial=0))
 
 
 def _rise_on_gpu(torch, call) -> int:
@@ -56,12 +57,3 @@ def changes(torch, call) -> list[int]:
     del held
     events = [event for event in recording.profiler.kineto_results.events() if event.name() == "[memory]"]
     return [event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())]
-
-
-def _highest(changes: Iterable[int]) -> int:
-    """The largest sum of the first so many changes; 0 before any."""
-    now = highest = 0
-    for change in changes:
-        now += change
-        highest = max(highest, now)
-    return highest

@@ -6,11 +6,8 @@ from typing import Any
 from course_lib.accounting import precision
 
 _TORCH_NAMES = {"fp64": "float64", "fp32": "float32", "tf32": "float32", "bf16": "bfloat16", "fp16": "float16"}
-
-
-BLOCK = (
-    2**20
-)  # random numbers that are drawn once and repeated: drawing all of them would take longer than the measurement
+# random numbers that are drawn once and repeated: drawing all of them would take longer than the measurement
+BLOCK = 2**20
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from course_lib.accounting import precision
 from course_lib.experiments.running.bench import Bench
+from course_lib.experiments.running.errors import Unavailable, in_one_line
 
 Build = Callable[[Bench], Callable[[], object]]
 
@@ -46,6 +47,28 @@ def product(m: int, k: int, n: int, dtype: str) -> Build:
     def build(bench: Bench):
         a, b, c = bench.random(m, k, dtype=dtype), bench.random(k, n, dtype=dtype), bench.empty(m, n, dtype=dtype)
         return lambda: bench.torch.mm(a, b, out=c)
+
+    return build
+
+
+def fp8_product(side: int) -> Build:
+    """A square product of fp8 e4m3 operands with one scale each, accumulated in fp32, result in bf16; the right operand
+    lies by columns, as the hardware wants it. Unavailable where this torch has none.
+    """
+
+    def build(bench: Bench):
+        torch = bench.torch
+        a, b = (bench.random(side, side, dtype="bf16").to(torch.float8_e4m3fn) for _ in range(2))
+        one = torch.ones((), dtype=torch.float32, device=bench.on)
+
+        def call():
+            return torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True)
+
+        try:
+            call()
+        except (AttributeError, TypeError, ValueError, RuntimeError) as problem:
+            raise Unavailable(f"This torch multiplies no fp8 matrices here. {in_one_line(problem)}") from None
+        return call
 
     return build
 

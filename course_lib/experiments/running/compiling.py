@@ -23,12 +23,15 @@ def compiling(bench, what: str = "torch.compile") -> Iterator[None]:
         raise Unavailable(f"{what} needs a C++ compiler, and this machine has none.")
     if bench.on == "cuda" and importlib.util.find_spec("triton") is None:
         raise Unavailable(f"{what} needs Triton on a GPU, and it is not installed.")
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="course-compile-", ignore_cleanup_errors=True))
-        stack.enter_context(mock.patch.dict(os.environ, dict.fromkeys(_CACHES, folder)))
-        stack.enter_context(_settings())
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")  # advice on settings that an experiment chose on purpose
+    import torch._inductor.config as inductor
+
+    with (
+        tempfile.TemporaryDirectory(prefix="course-compile-", ignore_cleanup_errors=True) as folder,
+        mock.patch.dict(os.environ, dict.fromkeys(_CACHES, folder)),
+        # in this process, so that no pool of workers stays, and without a precompiled header for one kernel
+        inductor.patch(compile_threads=1, cpp_cache_precompile_headers=False),
+        warnings.catch_warnings(action="ignore"),  # advice on settings that an experiment chose on purpose
+    ):
         try:
             yield
         except Unavailable:
@@ -37,12 +40,3 @@ def compiling(bench, what: str = "torch.compile") -> Iterator[None]:
             if isinstance(problem, MemoryError) or "out of memory" in str(problem).lower():
                 raise
             raise Unavailable(f"{what} failed. {in_one_line(problem)}") from None
-
-
-@contextlib.contextmanager
-def _settings() -> Iterator[None]:
-    """Compile in this process, so that no pool of workers stays, and without a precompiled header for one kernel."""
-    import torch._inductor.config as inductor
-
-    with inductor.patch(compile_threads=1, cpp_cache_precompile_headers=False):
-        yield

@@ -179,13 +179,12 @@ def run(
             continue
         try:
             with torch.inference_mode(case.build is not None and not case.gradients):
-                timed = _measure(case, bench, seconds, at_least)
+                timings[case.name] = _measure(case, bench, seconds, at_least)
+            interrupted = timings[case.name].interrupted
         except KeyboardInterrupt:
             interrupted = True
-            break
         except Unavailable as reason:
             left_out[case.name] = in_one_line(reason)
-            continue
         except Exception as problem:
             if _out_of_memory(problem):
                 too_large.append(case.name)
@@ -193,9 +192,6 @@ def run(
                 left_out[case.name] = in_one_line(problem)
             else:
                 raise
-            continue
-        timings[case.name] = timed
-        interrupted = timed.interrupted
         if interrupted:
             break
     others = start.used_by_others() if experiment.timed else None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 
 def bar(title: str) -> Callable[[Sequence], Iterable]:
-    """A function that goes through steps (objects with `label` or `name`) and shows where it is."""
+    """A function that goes through steps (objects with a `name`) and shows where it is."""
 
     def shown(steps: Sequence) -> Iterable:
         steps = list(steps)
@@ -13,7 +13,7 @@ def bar(title: str) -> Callable[[Sequence], Iterable]:
             from tqdm import tqdm
         except ImportError:
             for number, step in enumerate(steps, 1):
-                print(f"{title} {number}/{len(steps)}: {_label(step)}", file=sys.stderr, flush=True)
+                print(f"{title} {number}/{len(steps)}: {step.name}", file=sys.stderr, flush=True)
                 yield step
             return
         with tqdm(
@@ -24,12 +24,8 @@ def bar(title: str) -> Callable[[Sequence], Iterable]:
             bar_format="{desc} |{bar}| {n}/{total} {postfix}",
         ) as meter:
             for step in steps:
-                meter.set_postfix_str(_label(step))
+                meter.set_postfix_str(step.name)
                 yield step
                 meter.update()
 
     return shown
-
-
-def _label(step) -> str:
-    return getattr(step, "label", None) or step.name

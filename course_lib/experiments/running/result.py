@@ -21,6 +21,10 @@ from course_lib.words import words
 say = words(__file__)
 
 SCHEMA = 1
+# The parts of a result that JSON has as they are, and its type of them.
+_WRITTEN = {"name": str, "question": str, "quantity": str, "rows": list} | dict.fromkeys(
+    ("prediction", "raw", "device", "provenance"), dict
+)
 _TYPES = {"str": (str,), "int": (int,), "float": (float,), "float?": (float, type(None))}
 
 
@@ -121,19 +125,9 @@ class Result:
         return canonical(sign(self.as_dict()))
 
     def as_dict(self) -> dict:
-        """Plain JSON values, without digest."""
-        return {
-            "schema": SCHEMA,
-            "name": self.name,
-            "question": self.question,
-            "columns": [asdict(column) for column in self.columns],
-            "quantity": self.quantity,
-            "rows": [dict(row) for row in self.rows],
-            "prediction": dict(self.prediction),
-            "raw": {case: list(seconds) for case, seconds in self.raw.items()},
-            "device": plain(self.device),
-            "provenance": plain(self.provenance),
-        }
+        """What `json` writes, without digest."""
+        columns = [asdict(column) for column in self.columns]
+        return {"schema": SCHEMA, "columns": columns, **{name: getattr(self, name) for name in _WRITTEN}}
 
     @classmethod
     def from_json(cls, text: str) -> "Result":
@@ -141,7 +135,7 @@ class Result:
 
         Unavailable, with the reason, if it is damaged, was edited, or has a newer schema.
         """
-        return cls.from_dict(verify(parse(text, "This result"), "This result"))
+        return cls.from_dict(verified(text, "This result"))
 
     @classmethod
     def from_dict(cls, data: Mapping) -> "Result":
@@ -154,17 +148,10 @@ class Result:
                     raise TypeError(
                         f"row {row.get('case')!r} does not fit the columns {wrong or [c.key for c in columns]}"
                     )
-            return cls(
-                name=data["name"],
-                question=data["question"],
-                columns=columns,
-                quantity=data["quantity"],
-                rows=tuple(units.FrozenDict(row) for row in data["rows"]),
-                prediction=units.FrozenDict(data["prediction"]),
-                raw=units.FrozenDict({case: tuple(seconds) for case, seconds in data["raw"].items()}),
-                device=frozen(data["device"]),
-                provenance=frozen(data["provenance"]),
-            )
+            wrong = [name for name, kind in _WRITTEN.items() if not isinstance(data[name], kind)]
+            if wrong:
+                raise TypeError(f"{', '.join(wrong)} have another form")
+            return cls(columns=columns, **{name: frozen(data[name]) for name in _WRITTEN})
         except (KeyError, TypeError, AttributeError) as problem:
             raise Unavailable(f"This result is refused: {type(problem).__name__}, {problem}.") from None
 
@@ -177,9 +164,8 @@ class Result:
 
     def _caption(self) -> list[str]:
         p = self.provenance
-        about = {key: p[key] for key in ("threads", "torch", "date")}
         case = "one-thread" if p["threads"] == 1 else "threads"
-        return [say("machine", case, name=self.device["name"], **about), *p["notes"]]
+        return [say("machine", case, name=self.device["name"], **p), *p["notes"]]
 
     def __str__(self) -> str:
         return "\n".join([self.question, "", text_table(*self._cells()), "", *self._caption()])
@@ -209,18 +195,14 @@ def sign(data: Mapping) -> dict:
     return {**data, "digest": digest(data)}
 
 
-def parse(text: str, what: str) -> dict:
+def verified(text: str, what: str) -> dict:
+    """The JSON object `text` if this code can read its schema and its digest fits; else Unavailable with the reason."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
         raise Unavailable(f"{what} is refused: it is not a JSON object; the file is damaged or cut short.")
-    return data
-
-
-def verify(data: dict, what: str) -> dict:
-    """`data` if this code can read its schema and its digest fits; else Unavailable with the reason."""
     schema = data.get("schema")
     if isinstance(schema, int) and schema > SCHEMA:
         raise Unavailable(
@@ -233,13 +215,6 @@ def verify(data: dict, what: str) -> dict:
             f"{what} is refused: its content does not fit its digest; it was damaged or edited after it was measured."
         )
     return data
-
-
-def plain(value):
-    """Mappings and sequences as the dicts and lists that JSON has."""
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def frozen(value):

@@ -8,6 +8,8 @@ cases' times (`predicted_ratio`, `measured_ratio`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from operator import truediv
 from typing import TYPE_CHECKING
 
 from course_lib.accounting import hardware, roofline
@@ -78,28 +80,18 @@ def fact_columns(beside: Words, hidden: Collection[str] = (), **facts: str) -> t
 
 def rows_by_case(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
     """One row for each case with the columns `CASE_COLUMNS`."""
-    rows = []
-    for case in cases:
-        timed = timings[case.name]
-        first, third = timed.quartiles
-        rows.append(
-            {
-                "case": case.name,
-                "call": case.call,
-                "flops": case.flops,
-                "bytes": case.bytes,
-                "calls": case.calls,
-                "intensity": case.intensity,
-                "bound": case.bound(device),
-                "predicted": roofline.predict_seconds(case.ops, device=device),
-                "measured": timed.median,
-                "q1": first,
-                "q3": third,
-                "attained": case.flops / timed.median,
-                "repeats": len(timed.values),
-            }
-        )
-    return rows
+    return [
+        {
+            **_row(case, roofline.predict_seconds(case.ops, device=device), timings[case.name]),
+            "flops": case.flops,
+            "bytes": case.bytes,
+            "calls": case.calls,
+            "intensity": case.intensity,
+            "bound": case.bound(device),
+            "attained": case.flops / timings[case.name].median,
+        }
+        for case in cases
+    ]
 
 
 def rows_of_quantity(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
@@ -142,11 +134,10 @@ def rates(amount: Callable[[Case, hardware.Device], float]) -> tuple[Table, Pred
         return None if seconds is None else amount(case, device) / seconds
 
     def table(cases: Sequence[Case], timings: Mapping[str, Repeats], device: hardware.Device) -> list[dict]:
-        rows = []
-        for case in cases:
-            whole = amount(case, device)
-            rows.append(_row(case, predicted(case, device), timings[case.name], lambda seconds, of=whole: of / seconds))
-        return rows
+        return [
+            _row(case, predicted(case, device), timings[case.name], partial(truediv, amount(case, device)))
+            for case in cases
+        ]
 
     def predict(cases: Sequence[Case], device: hardware.Device) -> dict[str, float | None]:
         return {case.name: predicted(case, device) for case in cases}

@@ -9,7 +9,7 @@ reported are the median and the quartiles.
 import contextlib
 import statistics
 import timeit
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,7 +31,11 @@ class Repeats:
 
     @property
     def quartiles(self) -> tuple[float, float]:
-        return quartiles(self.values)
+        """(first, third), interpolated linearly as numpy does; of one value, that value."""
+        if len(self.values) == 1:
+            return self.values[0], self.values[0]
+        first, _, third = statistics.quantiles(self.values, n=4, method="inclusive")
+        return first, third
 
     @property
     def spread(self) -> float:
@@ -41,14 +45,6 @@ class Repeats:
 
     def scaled(self, factor: float) -> "Repeats":
         return Repeats(tuple(value * factor for value in self.values), self.interrupted)
-
-
-def quartiles(values: Sequence[float]) -> tuple[float, float]:
-    """(first, third) quartile of `values`, interpolated linearly as numpy does; of one value, that value."""
-    if len(values) == 1:
-        return values[0], values[0]
-    first, _, third = statistics.quantiles(values, n=4, method="inclusive")
-    return first, third
 
 
 def measure(call: Callable[[], object], *, seconds: float, at_least: int = 5) -> Repeats:
@@ -82,6 +78,25 @@ def measure(call: Callable[[], object], *, seconds: float, at_least: int = 5) ->
             raise
         return Repeats(tuple(kept), interrupted=True)
     return Repeats(tuple(kept))
+
+
+def measure_whole(call: Callable[[], object], *, seconds: float, at_least: int = 5) -> Repeats:
+    """As `measure`, where half a measurement is none: an interrupt is a KeyboardInterrupt."""
+    repeats = measure(call, seconds=seconds, at_least=at_least)
+    if repeats.interrupted:
+        raise KeyboardInterrupt
+    return repeats
+
+
+@contextlib.contextmanager
+def fp32_products(torch, dtype: str):
+    """Products of fp32 matrices in TF32 if `dtype` says so, else not, whatever the learner set; for a with-block."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if dtype == "tf32" else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 @contextlib.contextmanager

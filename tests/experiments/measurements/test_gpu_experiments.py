@@ -244,7 +244,7 @@ def test_without_a_compiler_the_rest_of_the_chain_is_measured(kept_profile, time
 def test_the_step_of_the_mlp_is_counted(bench, monkeypatch):
     counted = []
 
-    def measure(call, *, seconds):
+    def measure(call, **_):
         with FlopCounterMode(display=False) as products:
             call()
         counted.append(products.get_total_flops())
@@ -346,9 +346,9 @@ def test_a_decode_step_takes_the_same_place_every_time(bench, kept_profile):
 
 
 def test_the_trace_ends_where_accounting_says(bench):
-    trace = allocator_trace._Trace(tiny_gpt.describe(layers=3, d_model=32, heads=2, vocab=64, context=32), 2)
-    expected = allocator_trace._predicted(trace.model, 2, CPU)
-    found = trace.on(bench)
+    model = tiny_gpt.describe(layers=3, d_model=32, heads=2, vocab=64, context=32)
+    expected = allocator_trace._predicted(model, 2, CPU)
+    found = allocator_trace._observe(model, 2, bench)
     assert set(expected) <= set(found)
     for name, value in expected.items():
         assert found[name] == pytest.approx([value] * allocator_trace.STEPS, rel=0.01), name
@@ -371,8 +371,6 @@ def test_the_history_of_a_gpu_is_read_phase_by_phase(monkeypatch):
             entries.append({"action": action, "size": 512})
 
     assert allocator_trace._on_gpu(torch, (forward, backward, lambda: None)) == [[512, 100], [-512], []]
-    assert allocator_trace._running(10, [512, 100]) == [522, 622]
-    assert allocator_trace._running(10, []) == [10]
 
 
 # ---------------------------------------------------------------- gauges

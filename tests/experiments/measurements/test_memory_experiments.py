@@ -176,10 +176,10 @@ def test_a_failing_call_leaves_no_profiler_running(bench):
     assert allocation.rise(bench, lambda: torch.empty(10)) == 40
 
 
-def test_the_largest_prefix_sum():
-    assert allocation._highest([]) == 0
-    assert allocation._highest([-5]) == 0
-    assert allocation._highest([10, -10, 7, 7, -14]) == 14
+@pytest.mark.parametrize(("changes", "highest"), [([], 0), ([-5], 0), ([10, -10, 7, 7, -14], 14)])
+def test_the_rise_is_the_largest_sum_of_the_first_changes(bench, monkeypatch, changes, highest):
+    monkeypatch.setattr(allocation, "changes", lambda torch, call: changes)
+    assert allocation.rise(bench, lambda: None) == highest
 
 
 def test_shared_storage_counts_once():

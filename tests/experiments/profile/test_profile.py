@@ -13,7 +13,7 @@ from course_lib import experiments
 from course_lib.accounting import hardware
 from course_lib.experiments.measurements import disk_stream, host_to_device
 from course_lib.experiments.profile import doctor, machine, parts, profile, steps
-from course_lib.experiments.running import timing
+from course_lib.experiments.running import calls, timing
 from tests.experiments.example import GPU, keep, result
 
 
@@ -57,7 +57,7 @@ def test_a_full_profile_has_every_step(timed_once, small):
     seen = []
     data = profile.measure(progress=lambda steps: (seen.append(step) or step for step in steps))
     raw = data["raw"]["cpu"]
-    labels = [step.label for step in seen]
+    labels = [step.name for step in seen]
     assert labels.count("processor: memory bandwidth") == 3
     assert labels.count("processor: fp32 matrix products") == 2
     assert sum(step.budget for step in seen) <= 9, "and 20 s with all that is not timed"
@@ -101,15 +101,18 @@ def test_a_known_machine_is_recovered(monkeypatch):
     def measure(_, *, seconds, at_least=5):
         return timing.Repeats((next_seconds["s"],) * 3)
 
-    def product(bench, m, k, n, dtype):
-        next_seconds["s"] = call + 2 * m * k * n / (peak * {"fp32": 1, "bf16": 4, "fp64": 0.1}[dtype])
+    def product(m, k, n, dtype):
+        def build(bench):
+            next_seconds["s"] = call + 2 * m * k * n / (peak * {"fp32": 1, "bf16": 4, "fp64": 0.1}[dtype])
+
+        return build
 
     def add(bench, elements, seconds):
         next_seconds["s"] = call + 12 * elements / bandwidth
         return measure(None, seconds=seconds)
 
     monkeypatch.setattr(timing, "measure", measure)
-    monkeypatch.setattr(parts, "_product", product)
+    monkeypatch.setattr(calls, "product", product)
     monkeypatch.setattr(parts, "add", add)
     raw = {"gemm": {}, "bandwidth": {}, "call_overhead": {}, "levels": {}}
     bench = parts.Bench.on_device(torch, "cpu")
@@ -174,7 +177,7 @@ def test_an_emulated_dtype_gets_no_peak_and_a_slow_one_no_large_sizes(monkeypatc
 
 def test_products_in_tf32_only_where_asked_for():
     before = torch.get_float32_matmul_precision()
-    with parts.fp32_products(torch, "high"):
+    with timing.fp32_products(torch, "tf32"):
         assert torch.get_float32_matmul_precision() == "high"
     assert torch.get_float32_matmul_precision() == before
 
@@ -193,7 +196,6 @@ def test_what_is_not_there_is_left_out_with_the_reason(monkeypatch):
     parts.latency(bench, 0.1, raw)
     assert raw["disk"] == raw["latency"] == {"unavailable": "No room."}
     monkeypatch.setattr(torch, "_scaled_mm", no)
-    monkeypatch.setattr(parts, "_fp8_product", no)
     parts.gemm(bench, "fp8-e4m3", (64,), 0.1, raw)
     assert raw["gemm"] == {}
     assert doctor._further("cpu", raw) == [], "and the report has no line for it"
@@ -221,14 +223,14 @@ def fake_gpu(monkeypatch):
 def test_the_steps_of_a_gpu(fake_gpu):
     raw = {}
     found = steps.steps(torch, "cuda", False, raw)
-    labels = " ".join(step.label for step in found)
+    labels = " ".join(step.name for step in found)
     for part in ("tf32", "bf16", "fp16", "fp64", "fp8-e4m3", "launches", "PCIe", "latency"):
         assert part in labels
     assert "processor" not in labels
     assert "disk" not in labels
     assert raw["last_level_cache"] == FakeGPU.L2_cache_size
     assert sum(step.budget for step in found) <= 13
-    quick = " ".join(step.label for step in steps.steps(torch, "cuda", True, {}))
+    quick = " ".join(step.name for step in steps.steps(torch, "cuda", True, {}))
     assert "fp8" not in quick
     assert "tf32" in quick
 
@@ -258,10 +260,10 @@ def test_fp8_products():
     """The operands are rounded to fp8, the result is that of the rounded ones, in bf16; where this torch can."""
     bench = parts.Bench.on_device(torch, "cpu")
     try:
-        call = parts._fp8_product(bench, 32, 64, 48)
+        call = calls.fp8_product(32)(bench)
     except experiments.Unavailable:
         pytest.skip("this torch has no fp8 product on the processor")
-    assert call().shape == (32, 48)
+    assert call().shape == (32, 32)
     assert call().dtype == torch.bfloat16
 
 
@@ -418,7 +420,7 @@ def test_the_report_of_a_full_profile(kept_profile, cache_folder):
 
 def test_the_report_says_what_is_missing(kept_profile, monkeypatch):
     monkeypatch.setattr(machine, "compiler", lambda: None)
-    monkeypatch.setattr(doctor, "_installed", lambda name: name != "ipywidgets")
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda name: name != "ipywidgets")
     text = str(experiments.doctor())
     assert "torch.compile on the processor is lost" in text
     assert "missing: ipywidgets (sliders" in text
