@@ -104,6 +104,7 @@ def deepseek(layers=5, dense=2, query=28, shared=1, experts=8, active=3):
     return arguments, models.deepseek("small", **sizes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [{}, {"shared": 2}, {"query": None}, {"dense": 0}, {"dense": 5, "active": 1}],
@@ -239,6 +240,7 @@ def test_causal_pairs_of_windows_are_those_of_the_real_mask(window, seq):
     assert flops.forward(model, 2, seq)["attention.scores"] == 3 * 2 * 2 * 16 * seq * seq
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seq", [7, 16, 40])
 @pytest.mark.parametrize("kv_heads", [1, 4])
 def test_gemma3_equals_a_small_real_one(kv_heads, seq):

@@ -542,6 +542,7 @@ def saved_bytes(real, image) -> int:
     return sum(storage.nbytes() for pointer, storage in kept.items() if pointer not in known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("batch", "side"), [(2, 64), (3, 33)])
 @pytest.mark.parametrize("name", ["resnet-18", "resnet-50", "mobilenet-v2"])
 def test_activations_of_a_convolutional_network_equal_what_autograd_saves(name, batch, side):

@@ -487,6 +487,7 @@ def test_misordered_pairs():
     assert network_search.misordered({"a": 1, "b": 1, "c": 2}, measured) == (0, 2)
 
 
+@pytest.mark.slow
 def test_whole_models_count_what_runs_in_both_layouts(bench):
     known, results = cases("image_models"), {}
     for layout in (image_models.ROWS_FIRST, image_models.CHANNELS_LAST):

@@ -287,6 +287,7 @@ def test_formats_that_a_gpu_lacks_are_refused(monkeypatch, capability, refused):
 # ---------------------------------------------------------------- models
 
 
+@pytest.mark.slow
 def test_the_ladder_predicts_the_peak_of_every_rung(bench, monkeypatch):
     """The allocator counts; the bf16 products of a processor allocate a little inside, which no one predicts."""
     monkeypatch.setattr(timing, "measure", lambda call, **_: timing.Repeats((2e-3, 4e-3)))

@@ -151,6 +151,7 @@ def test_unknown_names():
 # ---------------------------------------------------------------- the recorder
 
 
+@pytest.mark.slow
 def test_recording_with_torch_and_the_standard_library_only(python_without, tmp_path):
     """The profile is measured quickly and one experiment is run; nothing else may be imported."""
     out = tmp_path / "out.json"
@@ -213,6 +214,7 @@ def test_a_part_of_another_device_is_refused(nothing_built, recordings, monkeypa
     assert path.read_text("utf-8") == before
 
 
+@pytest.mark.slow
 def test_an_interrupted_recording_replaces_nothing(nothing_built, recordings, monkeypatch):
     whole, _ = taking.record(on="cpu", only=["same_flops"], quick=True)
     before = whole.read_text("utf-8")
