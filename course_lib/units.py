@@ -48,7 +48,7 @@ def in_order() -> list[str]:
 
 
 def unit_of(id: str) -> str | None:
-    """The unit that an id such as `q05.same-flops` belongs to, or None."""
+    """The unit that an id such as `q05.linear-1-to-100` belongs to, or None."""
     return next((unit for unit in names() if prefix(unit) == id.partition(".")[0]), None)
 
 
