@@ -35,7 +35,10 @@ class Words:
 
     def all(self, *keys: str, **values) -> tuple[str, ...]:
         """The messages of a list, each with those of the values that it names."""
-        return tuple(self._filled(keys, message, values) for message in self._find(keys))
+        messages = self._find(keys)
+        if isinstance(messages, str):
+            raise KeyError(f"{self._path.name}: {'.'.join(keys)} is one message, not a list of them")
+        return tuple(self._filled(keys, message, values) for message in messages)
 
     def rows(self, numbers: Mapping[str, str], **values) -> dict[str, str]:
         """The label of each key in the table `rows`, filled with `values` -> what stands beside it."""

@@ -11,6 +11,8 @@ import sys
 import pytest
 
 from course_lib.teaching.checks.check import Check, faults
+from course_lib.words import words
+from tools import source
 from tools.build import ROOT, main
 from tools.new import new
 
@@ -94,6 +96,28 @@ def test_contributing_says_every_field_of_a_check_and_its_example_is_sound():
     (check,) = names["CHECKS"]
     assert faults(dataclasses.replace(check, messages={"upside down": "Upside down."})) == []
     assert check.draw(random.Random(1)) != check.draw(random.Random(2))
+
+
+def test_the_experiment_of_contributing_runs(tmp_path):
+    from course_lib.experiments.running import experiment
+
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text[text.index("## Change or add an experiment") : text.index("## Draw a figure")]
+    for kind, suffix in (("python", ".py"), ("toml", ".toml")):
+        (block,) = re.findall(rf"```{kind}\n(.*?)```", section, re.DOTALL)
+        (tmp_path / f"copies{suffix}").write_text(block)
+    made = source.run_file(tmp_path / "copies.py").EXPERIMENT
+    found = experiment.run(made)
+    assert found.name == "copies"
+    assert [row["bytes"] for row in found.rows] == [8 * 10**5, 8 * 10**6]
+    assert all(row["measured"] > 0 for row in found.rows)
+    assert made.plot(found)
+
+
+def test_a_list_of_words_that_is_one_sentence_is_named(tmp_path):
+    (tmp_path / "copies.toml").write_text('method = "A sentence."')
+    with pytest.raises(KeyError, match=r"copies\.toml: method is one message"):
+        words(str(tmp_path / "copies.py")).all("method")
 
 
 def test_what_contributing_says_where_to_edit_is_there():
