@@ -29,6 +29,9 @@ MARKS = re.compile(
 )
 
 
+QUOTES = "'''"
+
+
 @dataclass(frozen=True)
 class Field:
     """A field of a text: what stands between its braces (None where they are not closed), and where."""
@@ -70,6 +73,8 @@ def fault(asks: str) -> str:
     """Why a field is not one expression, with its format where it has one; empty where it is."""
     if not asks:
         return "it is empty"
+    if QUOTES in asks:
+        return f"{QUOTES} ends it on Python 3.11"
     try:
         parts = ast.parse(_f_string(asks), mode="eval").body
     except SyntaxError as error:
@@ -79,7 +84,7 @@ def fault(asks: str) -> str:
 
 
 def _f_string(asks: str) -> str:
-    return f"f'''{{ {asks}}}'''"  # in three quotes, those inside work; after the space, a brace is no escaped one
+    return f"f{QUOTES}{{ {asks}}}{QUOTES}"  # the quotes inside work; after the space, a brace is no escaped one
 
 
 # ---------------------------------------------------------------------------------------------------------- the lint
