@@ -103,12 +103,12 @@ class Experiment:
     """What the module of an experiment defines as `EXPERIMENT`.
 
     say: the words beside the module: question, method, "on-gpu" (what runs on a GPU, in a few words: where something is
-    predicted for one) and "gpu-only" (one sentence that says why a processor has nothing to show here). cases(device, quick): what is measured
-    on a device of that kind; the quick cases come back from full too, measured longer. table(cases, timings, device):
-    rows of typed values for the cases that were measured. predict(cases, device): case of the comparison -> predicted
-    value, or None where it cannot be told. quantity: the column that was measured and is compared. timed: whether any
-    column is a time or a rate; what runs beside them does not disturb bytes and counts. method: the values that its
-    sentences name.
+    predicted for one) and "gpu-only" (one sentence that says why a processor has nothing to show here). cases(device,
+    quick): what is measured on a device of that kind; the quick cases come back from full too, measured longer.
+    table(cases, timings, device): rows of typed values for the cases that were measured. predict(cases, device): case
+    of the comparison -> predicted value, or None where it cannot be told. quantity: the column that was measured and is
+    compared. timed: whether any column is a time or a rate; what runs beside them does not disturb bytes and counts.
+    method: the values that its sentences name.
     """
 
     say: Words

@@ -28,7 +28,7 @@ def ancestors(event) -> Iterator[str]:
         yield event.name
 
 
-def profiled(torch, take_step: Callable[[], object], steps: int, on_gpu: bool, **options: bool) -> list:
+def profiled(torch, take_step: Callable[[], object], steps: int, on_gpu: bool, **options: Any) -> list:
     """The host's events of so many steps, each in a `REGION`. options: of `torch.profiler.profile`."""
     from torch.autograd import DeviceType
     from torch.profiler import ProfilerActivity, profile, record_function
